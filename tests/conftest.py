@@ -15,7 +15,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-pytest.register_assert_rewrite("harness", "heap_truth", "leak_truth")
+pytest.register_assert_rewrite("harness", "heap_truth", "leak_truth", "opened_page")
 
 import harness  # noqa: E402
 

@@ -207,6 +207,8 @@ class Shell:
 # ---- comparing ----
 
 UNIT = r"(?:[KMG]i)?B/s|(?:[KMG]i)?B\b|[mun]?s\b|bytes|per call|samples|%"
+# Units that depend on how quick the machine is and on how much memory it takes.
+USUAL = {"KiB": "MiB", "ns": "s", "us": "s", "ms": "s"}
 
 
 def normal(line):
@@ -219,7 +221,7 @@ def normal(line):
     line = re.sub(r"(?<=[-.])\d{3,7}-[0-9a-f]{12}\b", "RUN", line)
     line = re.sub(r"(?<=[-.])\d{3,7}(?=[.-])|\b(process|number|pid) \d+", "PID", line)
     line = re.sub(r"[+-]?\d+(?:\.\d+)+(?:e[+-]?\d+)?|[+-]?\d+e[+-]?\d+", "#", line)
-    line = re.sub(rf"[+-]?(?:#|\d[\d,]*) ?({UNIT})", lambda found: "# " + found[1].replace("KiB", "MiB"), line)
+    line = re.sub(rf"[+-]?(?:#|\d[\d,]*) *({UNIT})", lambda found: "# " + USUAL.get(found[1], found[1]), line)
     line = re.sub(r"tracer \w+", "tracer", line)
     return re.sub(r"\s+", " ", re.sub(r"([=-])\1+", r"\1", line)).strip()
 

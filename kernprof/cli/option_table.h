@@ -16,7 +16,7 @@ enum clp_option_kind {
     CLP_OPTION_SWITCH, /* bool: --name, --no-name, --name=yes */
     CLP_OPTION_MODE,   /* const char *, not empty; a "yes" stores `word`, a "no" and --no-name store "off" */
     CLP_OPTION_TEXT,   /* const char *, not empty */
-    CLP_OPTION_BARE,   /* const char *: --name stores `word`, --name=TEXT the text, --no-name NULL */
+    CLP_OPTION_BARE,   /* const char *: --name stores `word`, --name=TEXT the text, --no-name `no_word` */
     CLP_OPTION_LIST,   /* struct clp_text_list; each use adds a text */
     CLP_OPTION_NUMBER, /* double, finite and above zero; or what one of its words stands for */
     CLP_OPTION_PERIOD, /* double, 0 or more; `bare` when no number follows the option */
@@ -32,6 +32,7 @@ struct clp_option {
     const char *alias;    /* a second long name, without dashes; or NULL */
     const char *argument; /* the value's name in --help; NULL: --help shows no value */
     const char *word;     /* MODE: the text that "yes" stores; BARE: the text that --name stores */
+    const char *no_word;  /* BARE: the text that --no-name stores; often NULL */
     double bare;          /* PERIOD: the value when no number follows; 0 stands for 1 */
     const char *standard; /* the default, as --help and the documentation show it; NULL: "no" */
     const char *help;     /* one line for --help; NULL: the option is hidden */

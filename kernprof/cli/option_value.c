@@ -146,7 +146,7 @@ static bool store_mode(struct clp_option_parser *parser, const struct clp_option
 
 void clp_option_set_bare(struct clp_option_parser *parser, const struct clp_option_use *use, bool on)
 {
-    *(const char **)(parser->into + use->option->field) = on ? use->option->word : NULL;
+    *(const char **)(parser->into + use->option->field) = on ? use->option->word : use->option->no_word;
 }
 
 /* Stores the value of a CLP_OPTION_BARE. The value must be joined with "=", as the next word may be the program. */

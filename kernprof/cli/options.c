@@ -119,6 +119,8 @@ void clp_report_options_set(struct clp_report_options *report, const struct clp_
     report->summarize = show->summarize;
     report->lines = show->lines;
     report->min_percent = show->min_percent;
+    report->tables = show->by_file == NULL ? CLP_TABLES_USUAL : *show->by_file == 'y' ? CLP_TABLES_FILES
+                                                                                     : CLP_TABLES_FUNCTIONS;
     report->choice = (struct clp_choice_options){
         .order = order_of(show),
         .skip_zero = show->skip_zero,
@@ -188,6 +190,8 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
      .help = "show only the top N functions"}, \
     {CLP_OPTION_COUNT, 0, "lines", .argument = "N", .standard = "", .field = SHOW(whole, lines), \
      .help = "one table of the N hottest lines of all functions"}, \
+    {CLP_OPTION_BARE, 0, "by-file", .word = "yes", .no_word = "no", .switches = true, .standard = "auto", \
+     .one_of = "yes or no", .field = SHOW(whole, by_file), .help = "show whole files, each once"}, \
     {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \
      .field = SHOW(whole, functions), .help = "show only functions whose name matches"}, \
     {CLP_OPTION_LIST, 0, "file", .argument = "PATTERN", .standard = "", \

@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "byprocess.h"
 #include "formats/lprof/process_numbers.h"
-#include "base/escape.h"
 #include "bridge/console.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 static const char me[] = "clineprof";
-
-static void add_row(const struct clp_profile_process *process, struct clp_buf *out)
-{
-    char parent[24] = "-";
-
-    if (process->parent != 0)
-        snprintf(parent, sizeof parent, "%llu", (unsigned long long)process->parent);
-    clp_buf_add_format(out, "%8llu %8s %12.6f %12.6f %12llu", (unsigned long long)process->pid,
-                       parent, (double)process->wall * 1e-9, (double)process->self * 1e-9,
-                       (unsigned long long)process->events);
-    if (process->name != NULL) {
-        clp_buf_add_text(out, "  ");
-        clp_escape_add_text(out, process->name);
-    }
-    clp_buf_add_text(out, "\n");
-}
-
-void clp_byprocess_add_table(const struct clp_profile *profile, struct clp_buf *out)
-{
-    if (profile->process_count == 0)
-        return;
-    clp_buf_add_text(out, "\n Process   Parent     Wall (s)    Lines (s)       Events  Name\n"
-                          "============================================================\n");
-    for (size_t i = 0; i < profile->process_count; i++)
-        add_row(&profile->processes[i], out);
-}
 
 static bool matches(const struct clp_profile_process *process, char *const *patterns)
 {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The options --processes and --process: tell the processes of a profile apart. */
+/* The option --process: tells the processes of a profile apart. */
 #ifndef CLP_BYPROCESS_H
 #define CLP_BYPROCESS_H
 
 #include "base/buf.h"
 #include "profile/profile.h"
-
-/* Appends a table of the processes; nothing for a profile without a list of processes. */
-void clp_byprocess_add_table(const struct clp_profile *profile, struct clp_buf *out);
 
 /* Reduces the profile to the processes that match one of the patterns (process numbers, or shell patterns for names;
  * ended by NULL). False after one line of complaint; the profile is then unchanged. */

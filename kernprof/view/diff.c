@@ -5,6 +5,8 @@
 #include "base/escape.h"
 #include "diff_export.h"
 #include "diff_result.h"
+#include "report/table.h"
+#include "report/unit.h"
 #include "cli/command_line.h"
 #include "cli/option.h"
 #include "cli/options.h"
@@ -56,8 +58,8 @@ static bool check_top(const char *value, struct clp_buf *fault)
 #define FIELD(name) offsetof(struct clp_diff_request, name)
 
 static const struct clp_option rows[] = {
-    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "1e-6", .field = FIELD(unit),
-     .help = "unit of the times in tables, in seconds"},
+    {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "auto or 1e-6", .one_of = CLP_UNIT_WORDS,
+     .word_as_number = clp_unit_named, .field = FIELD(unit), .help = "s, ms, us, ns, 1e-3, .."},
     {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = "time,increment",
      .check = check_measures, .field = FIELD(measures),
      .help = "compare these besides hits: time,self,mem,.."},
@@ -101,7 +103,7 @@ struct clp_option_table clp_diff_options_table(void)
 
 struct clp_diff_request clp_diff_defaults(void)
 {
-    return (struct clp_diff_request){.unit = 1e-6, .format = "text"};
+    return (struct clp_diff_request){.unit = CLP_UNIT_USUAL, .format = "text"};
 }
 
 /* Reads options and files. The first "--" ends the old files; options may still follow, until a second "--". *parted
@@ -356,20 +358,23 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
     add_about(diff, side, out);
 }
 
-static clp_status add_text(const struct clp_diff *diff, struct clp_buf *out)
+static void write_text(const void *data, bool marked, struct clp_buf *out)
 {
-    struct clp_diff_text_options options = {.unit = diff->request->unit, .folder = diff->folder,
+    const struct clp_diff *diff = data;
+    double unit = diff->request->unit;
+    struct clp_diff_text_options options = {.unit = unit != CLP_UNIT_USUAL ? unit : marked ? CLP_UNIT_AUTO : 1e-6,
+                                            .marked = marked, .folder = diff->folder,
                                             .top = diff->request->top, .all = diff->request->all};
 
-    add_side(diff, CLP_OLD, out);
-    add_side(diff, CLP_NEW, out);
-    if (clp_diff_text_add(&diff->comparison, &options, out) != CLP_OK)
-        return CLP_NO_MEMORY;
+    for (int side = 0; side < 2; side++) {
+        clp_buf_add_text(out, marked ? CLP_MARK_HEADING : "");
+        add_side(diff, side, out);
+    }
+    out->failed |= clp_diff_text_add(&diff->comparison, &options, out) != CLP_OK;
     if (diff->request->fail_on != NULL && diff->request->outfile == NULL) {
         clp_buf_add_text(out, "\n");
         add_limits(diff, out);
     }
-    return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 
 /* ---- the command ---- */
@@ -383,26 +388,12 @@ static bool may_run(const struct clp_diff_request *request)
                .program = me, .path = request->outfile, .files = request->files, .file_count = count});
 }
 
-/* Turns the text into what the terminal gets, where standard output is one. */
-static void paint(const struct clp_diff_request *request, struct clp_buf *out)
-{
-    const struct clp_paper_wish wish = {.name = me, .color = request->color};
-    PyObject *paper = request->outfile == NULL && !out->failed ? clp_paper_open(&wish) : NULL;
-    PyObject *text = paper != NULL ? clp_paper_changes(paper, clp_buf_text(out)) : NULL;
-
-    if (text != NULL) {
-        clp_buf_cut(out, 0);
-        clp_buf_add_text(out, PyUnicode_AsUTF8(text));
-    }
-    Py_XDECREF(text);
-    Py_XDECREF(paper);
-}
-
 static bool put(const struct clp_diff *diff)
 {
     const struct clp_diff_request *request = diff->request;
     bool github = strcmp(request->format, "github") == 0;
     bool json = strcmp(request->format, "json") == 0, made = true;
+    const struct clp_paper_wish wish = {.name = me, .color = request->color};
     struct clp_buf out;
 
     clp_buf_init(&out, diff->mem);
@@ -411,9 +402,7 @@ static bool put(const struct clp_diff *diff)
     if (json || github)
         made = clp_diff_export(diff, &out);
     else
-        out.failed |= add_text(diff, &out) != CLP_OK;
-    if (!json && !github)
-        paint(request, &out);
+        clp_paper_write(request->outfile == NULL ? &wish : NULL, write_text, diff, &out);
     if (out.failed)
         clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
     bool done = (made || out.used != 0) && !out.failed &&

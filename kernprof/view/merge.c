@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
+#include "bridge/paper.h"
 #include "cli/overwrite.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -40,7 +41,10 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
     else if (notes.used != 0 && !merging->once.round) {
         bool above_report = merging->notes_to == 1;
         clp_buf_add_text(&notes, above_report ? "; > marks lines that were being executed\n\n" : "\n");
-        clp_console_print(merging->notes_to, clp_buf_text(&notes));
+        if (above_report)
+            (void)clp_paper_answer(me, &notes);
+        else
+            clp_console_print(merging->notes_to, clp_buf_text(&notes));
     }
     clp_buf_clear(&notes);
     return done;

@@ -5,6 +5,7 @@
 #include "formats/lprof/wire.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
+#include "bridge/paper.h"
 #include "cli/command_line.h"
 #include "cli/overwrite.h"
 #include <string.h>
@@ -81,7 +82,7 @@ static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
         clp_buf_add_text(&text, "\nWrote profile results to '");
         clp_escape_add_text(&text, outfile);
         clp_buf_add_text(&text, "'\n");
-        done = clp_console_answer(me, clp_buf_text(&text)) == 0;
+        done = clp_paper_answer(me, &text) == 0;
     }
     clp_buf_clear(&text);
     clp_profile_clear(&profile);

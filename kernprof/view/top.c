@@ -2,13 +2,16 @@
 #include "top.h"
 #include "formats/live/live_reader.h"
 #include "base/escape.h"
-#include "bridge/reading.h"
 #include "bridge/console.h"
+#include "bridge/paper.h"
+#include "bridge/reading.h"
 #include "cli/command_line.h"
+#include "cli/options.h"
+#include "report/ranking.h"
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,11 +21,10 @@
 static const char me[] = "clineprof";
 
 #define REFRESH_MILLISECONDS 1000
-#define LONGEST_TEXT 1000 /* bytes of a source line; no terminal is wider */
 
 struct request {
     struct clp_command_request line;
-    const char *measures;
+    const char *measures, *color; /* NULL: not given */
 };
 
 static bool check_measures(const char *value, struct clp_buf *fault)
@@ -32,18 +34,18 @@ static bool check_measures(const char *value, struct clp_buf *fault)
     return clp_measure_list_read(&measures, value, fault);
 }
 
-#define USUAL_MEASURES "hits,time,self,max,mem,increment"
-
 static const struct clp_option rows[] = {
-    {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = USUAL_MEASURES,
+    {CLP_OPTION_TEXT, 0, "measure", "columns", .argument = "LIST", .standard = "hits,time,self,max,mem,increment",
      .check = check_measures, .field = offsetof(struct request, measures),
      .help = "show these columns"},
+    {CLP_OPTION_TEXT, 0, "color", "colour", .argument = "WHEN", .standard = "auto", .one_of = CLP_OPTIONS_COLORS,
+     .field = offsetof(struct request, color), .help = "colours: auto, always, never"},
     CLP_COMMAND_HELP(offsetof(struct request, line.help)),
 };
 
 static const struct clp_command_line command_line = {
     "clineprof top",
-    "usage: clineprof top [--measure LIST] FILE.live\n"
+    "usage: clineprof top [options] FILE.live\n"
     "\n"
     "Shows the hottest lines of a running program, once a second.\n"
     "\n"
@@ -53,8 +55,6 @@ static const struct clp_command_line command_line = {
     {rows, sizeof rows / sizeof *rows},
 };
 
-/* ---- columns ---- */
-
 static const struct {
     char key;
     enum clp_measure measure;
@@ -63,151 +63,74 @@ static const struct {
     {'x', CLP_MEASURE_max},  {'m', CLP_MEASURE_rss},  {'i', CLP_MEASURE_increment},
 };
 
-struct row {
-    const struct clp_profile_function *function;
-    const struct clp_profile_line *line;
-};
-
-static double value_of(enum clp_measure measure, const struct row *row)
-{
-    static const double sizes[] = {
-        [CLP_MEASURE_NANOS] = 1e9, [CLP_MEASURE_BYTES] = 1 << 20, [CLP_MEASURE_COUNT] = 1};
-
-    return clp_measure_value(measure, &row->line->measures) / sizes[clp_measure_rows[measure].kind];
-}
-
-/* Appends the title with its unit, as wide as the column's numbers. Returns the width. */
-static size_t add_column_title(enum clp_measure measure, struct clp_buf *out)
-{
-    static const struct {
-        const char *unit;
-        size_t width;
-    } kinds[] = {
-        [CLP_MEASURE_NANOS] = {" s", 10}, [CLP_MEASURE_BYTES] = {" MiB", 10}, [CLP_MEASURE_COUNT] = {"", 12}};
-    const struct clp_measure_row *row = &clp_measure_rows[measure];
-    size_t width = strlen(row->title) + strlen(kinds[row->kind].unit);
-    size_t before = width + 2 < kinds[row->kind].width ? kinds[row->kind].width - width : 2;
-
-    clp_buf_add_format(out, "%*s%s%s", (int)before, "", row->title, kinds[row->kind].unit);
-    return before + width;
-}
-
-/* The time of a single execution needs more digits than a sum. */
-static int digits_of(enum clp_measure measure)
-{
-    const struct clp_measure_row *row = &clp_measure_rows[measure];
-    bool single = row->merge != CLP_MERGE_SUM;
-
-    return row->kind == CLP_MEASURE_COUNT ? 0 : row->kind == CLP_MEASURE_BYTES ? 1 : single ? 6 : 3;
-}
-
 /* ---- one screen ---- */
 
 struct top {
     const char *path;    /* borrowed */
     struct clp_mem *mem; /* borrowed */
-    struct clp_measure_list columns;
-    size_t widths[CLP_MEASURES]; /* of the columns on the screen, in characters */
+    PyObject *paper;     /* borrowed */
+    struct clp_columns columns;
     size_t sort; /* index of the column by which lines are sorted */
+    char folder[PATH_MAX];
     struct clp_live_about about;
     struct clp_profile profile; /* content of the live file, read anew for each screen */
-    struct row *rows;           /* owned while a screen is drawn */
-    size_t row_count;
 };
 
-static int compare_rows(const void *left, const void *right, void *measure)
+static void add_title(const struct top *top, struct clp_buf *out)
 {
-    const struct row *a = left, *b = right;
-    double one = value_of(*(enum clp_measure *)measure, a), two = value_of(*(enum clp_measure *)measure, b);
-
-    if (one != two)
-        return one < two ? 1 : -1;
-    return a->line < b->line ? -1 : a->line > b->line; /* keeps rows with equal values in a fixed order */
-}
-
-static bool take_rows(struct top *top)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < top->profile.function_count; i++)
-        count += top->profile.functions[i].line_count;
-    top->rows = clp_mem_alloc(top->mem, count, sizeof *top->rows);
-    top->row_count = 0;
-    if (top->rows == NULL)
-        return count == 0;
-    for (size_t i = 0; i < top->profile.function_count; i++) {
-        const struct clp_profile_function *function = &top->profile.functions[i];
-        for (size_t j = 0; j < function->line_count; j++)
-            top->rows[top->row_count++] = (struct row){function, &function->lines[j]};
-    }
-    qsort_r(top->rows, count, sizeof *top->rows, compare_rows, &top->columns.items[top->sort]);
-    return true;
-}
-
-static void add_title(struct top *top, struct clp_buf *out)
-{
+    clp_buf_add_text(out, CLP_MARK_HEADING);
     clp_escape_add_text(out, top->path);
-    clp_buf_add_format(out, "  process %llu %s  %.1f s  ",
-                       (unsigned long long)top->about.pid,
+    clp_buf_add_format(out, ": process %llu %s, ", (unsigned long long)top->about.pid,
                        top->about.running ? "is running"
-                       : top->about.unknown ? "may be running elsewhere" : "has ended",
-                       (double)top->profile.meta.wall * 1e-9);
-    clp_buf_add_text(out, "q quits, < > change the column\x1b[K\r\n");
-    for (size_t i = 0; i < top->columns.count; i++) {
-        clp_buf_add_text(out, i == top->sort ? "\x1b[7m" : "");
-        top->widths[i] = add_column_title(top->columns.items[i], out);
-        clp_buf_add_text(out, "\x1b[m");
-    }
-    clp_buf_add_text(out, "  Line\x1b[K\r\n");
+                       : top->about.unknown ? "may be running elsewhere" : "has ended");
+    clp_number_add_time(out, (double)top->profile.meta.wall);
+    clp_buf_add_text(out, "\nq quits; < and > change the column\n");
 }
 
-static void add_row(const struct top *top, const struct row *row, struct clp_buf *out)
+/* Appends the table of the `most` lines with the largest values in the column. */
+static clp_status add_table(const struct top *top, size_t most, struct clp_buf *out)
 {
-    const char *slash = strrchr(row->function->file, '/');
-    const char *file = slash != NULL ? slash + 1 : row->function->file;
-    struct clp_source_walk walk = {.text = {row->function->source, row->function->source_bytes}};
-    struct clp_span text = clp_source_line_at(&walk, row->function->first_line, row->line->line);
+    const struct clp_column *sorted_by = top->columns.items[top->sort];
+    const struct clp_choice_options options = {
+        .order = clp_choice_order_named(clp_measure_rows[sorted_by->measure].name)};
+    const struct clp_column_scale scale = {0};
+    const struct clp_widths widths = {0};
+    struct clp_table table = {.out = out, .columns = &top->columns, .scale = &scale, .widths_least = &widths,
+                              .marked = true, .sorted_by = sorted_by, .whole = clp_whole_of(&top->profile, false)};
+    struct clp_choice choice;
+    clp_status status = clp_choice_make(&choice, &top->profile, &options, top->mem);
 
-    for (size_t i = 0; i < top->columns.count; i++) {
-        enum clp_measure measure = top->columns.items[i];
-        clp_buf_add_format(out, "%*.*f", (int)top->widths[i], digits_of(measure), value_of(measure, row));
-    }
-    clp_buf_add_text(out, row->line->running ? " >" : "  ");
-    clp_escape_add_text(out, file);
-    clp_buf_add_format(out, ":%d ", (int)row->line->line);
-    clp_escape_add_text(out, row->function->name);
-    clp_buf_add_text(out, "  ");
-    clp_escape_add(out, text.text, text.bytes < LONGEST_TEXT ? text.bytes : LONGEST_TEXT);
-    clp_buf_add_text(out, "\x1b[K\r\n");
+    if (status != CLP_OK)
+        return status;
+    const struct clp_ranking ranking = {&top->profile, &choice, &options, most, top->folder, .bare = true};
+    status = clp_ranking_add(&ranking, &table);
+    clp_table_clear(&table);
+    clp_choice_clear(&choice);
+    return status;
 }
 
-static size_t screen_rows(void)
+static struct winsize screen_size(void)
 {
     struct winsize size;
 
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
-        return size.ws_row;
-    return 24;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+        return (struct winsize){.ws_row = 24, .ws_col = 80};
+    return size;
 }
 
-static bool draw(struct top *top)
+/* The size is asked for each screen: the window may have changed. False: memory ran out, or the paper failed. */
+static bool draw(const struct top *top)
 {
-    size_t room = screen_rows();
+    const struct winsize size = screen_size();
     struct clp_buf out;
 
-    if (!take_rows(top))
-        return false;
     clp_buf_init(&out, top->mem);
-    clp_buf_add_text(&out, "\x1b[H");
     add_title(top, &out);
-    for (size_t i = 0; i < top->row_count && i + 3 < room; i++)
-        add_row(top, &top->rows[i], &out);
-    clp_buf_add_text(&out, "\x1b[J");
-    bool done = !out.failed;
+    bool done = add_table(top, size.ws_row, &out) == CLP_OK && !out.failed &&
+                clp_paper_paint_screen(top->paper, &out, size.ws_col, size.ws_row);
     if (done)
         (void)clp_console_write(STDOUT_FILENO, clp_buf_text(&out), out.used);
     clp_buf_clear(&out);
-    clp_mem_free(top->mem, top->rows, top->row_count, sizeof *top->rows);
     return done;
 }
 
@@ -226,11 +149,17 @@ static void note_end(int number)
     told_to_end = 1;
 }
 
+/* A signal ends the wait for a key. */
+static void note_resize(int number)
+{
+    (void)number;
+}
+
 /* Prepares the terminal: keys arrive one by one and are not echoed; Ctrl-C is a key, not a signal. *before gets the
  * settings to restore. False when standard output is no terminal. */
 static bool take_terminal(struct termios *before)
 {
-    struct sigaction action = {.sa_handler = note_end};
+    const struct sigaction action = {.sa_handler = note_end}, resize = {.sa_handler = note_resize};
     struct termios raw;
 
     if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, before) != 0)
@@ -239,6 +168,7 @@ static bool take_terminal(struct termios *before)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGWINCH, &resize, NULL);
     if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw) != 0)
         return false;
     (void)clp_console_write(STDOUT_FILENO, take, sizeof take - 1);
@@ -255,7 +185,7 @@ static void give_terminal_back(const struct termios *before)
 static void sort_by(struct top *top, enum clp_measure measure)
 {
     for (size_t i = 0; i < top->columns.count; i++)
-        if (top->columns.items[i] == measure)
+        if (top->columns.items[i]->measure == measure && top->columns.items[i]->form == CLP_COLUMN_AMOUNT)
             top->sort = i;
 }
 
@@ -309,25 +239,32 @@ static bool show(struct top *top, struct clp_fault *fault)
     return true;
 }
 
-/* Complains, and returns true, when the file has no numbers for a column. A live file has none of live blocks. */
-static bool complain_of_unknown(const struct top *top, const struct clp_profile *profile)
+/* Sets the columns. Complains, and returns false, when the file has no numbers for one that the user asks for. A live
+ * file has none of live blocks. */
+static bool choose_columns(struct top *top, const char *measures, const struct clp_profile *profile)
 {
+    bool has_memory = profile->meta.has_memory;
+    const char *usual = has_memory ? "hits,time,self,share,max,mem,increment"
+                                   : "hits,time,self,share,max";
+    size_t bytes;
+
+    (void)clp_columns_parse(&top->columns, measures != NULL ? measures : usual, &bytes);
+    sort_by(top, CLP_MEASURE_self);
     for (size_t i = 0; i < top->columns.count; i++) {
-        const struct clp_measure_row *row = &clp_measure_rows[top->columns.items[i]];
-        if (row->needs == CLP_NEEDS_TIMES || (row->needs == CLP_NEEDS_MEMORY && profile->meta.has_memory))
+        const struct clp_measure_row *row = &clp_measure_rows[top->columns.items[i]->measure];
+        if (row->needs == CLP_NEEDS_TIMES || (row->needs == CLP_NEEDS_MEMORY && has_memory))
             continue;
         clp_console_complain_format(me, "top cannot show %s: %s", row->name,
                                     row->needs == CLP_NEEDS_MEMORY
                                         ? "the run does not measure memory (--no-memory)"
                                         : "live blocks are only in the profile that the run writes at its end");
-        return true;
+        return false;
     }
-    return false;
+    return true;
 }
 
-/* Can the file be read, and has it numbers for the columns that the user `asked` for? False after one line of
- * complaint. */
-static bool check_file(const struct top *top, bool asked)
+/* Can the file be read, and has it numbers for the columns? False after one line of complaint. */
+static bool check_file(struct top *top, const char *measures)
 {
     struct clp_fault fault = {0};
     struct clp_profile profile;
@@ -336,7 +273,7 @@ static bool check_file(const struct top *top, bool asked)
 
     clp_profile_init(&profile, top->mem);
     bool read = clp_live_read(top->path, NULL, &profile, &about, &fault) == CLP_OK;
-    bool good = read && !(asked && complain_of_unknown(top, &profile));
+    bool good = read && choose_columns(top, measures, &profile);
     clp_profile_clear(&profile);
     if (!read && fault.status == CLP_NOT_A_PROFILE && ending != NULL && strcmp(ending, ".lprof") == 0)
         clp_console_complain_format(me, "%s is not the live file of a run; clineprof %s shows a finished profile",
@@ -346,43 +283,55 @@ static bool check_file(const struct top *top, bool asked)
     return good;
 }
 
-static int run(const struct request *request, struct clp_mem *mem)
+static int complain_of_terminal(void)
 {
-    const char *path = request->line.files[0];
-    struct top top = {.path = path, .mem = mem};
+    clp_console_complain(me, "top needs a terminal; clineprof FILE.live prints the table once");
+    return 2;
+}
+
+static int run(struct top *top)
+{
     struct termios before;
     struct clp_fault fault = {0};
-    bool good;
 
-    (void)clp_measure_list_read(&top.columns, request->measures, NULL);
-    sort_by(&top, CLP_MEASURE_time);
-    if (!check_file(&top, strcmp(request->measures, USUAL_MEASURES) != 0))
-        return 1;
-    if (!take_terminal(&before)) {
-        clp_console_complain(me, "top needs a terminal; clineprof FILE.live prints the table once");
-        return 2;
-    }
-    good = show(&top, &fault);
+    if (!take_terminal(&before))
+        return complain_of_terminal();
+    bool good = show(top, &fault);
     give_terminal_back(&before);
     if (good)
         return 0;
     if (fault.os_error != ENOENT) { /* a run that ends by itself removes its live file */
-        clp_reading_complain(path, &fault, mem);
+        clp_reading_complain(top->path, &fault, top->mem);
         return 1;
     }
     clp_console_complain(me, "the run has ended by itself; what it profiled is in its profile");
     return 0;
 }
 
+static int check_and_run(const struct request *request, struct clp_mem *mem)
+{
+    const struct clp_paper_wish wish = {.name = me, .color = request->color};
+    struct top top = {.path = request->line.files[0], .mem = mem};
+
+    if (!check_file(&top, request->measures))
+        return 1;
+    if (getcwd(top.folder, sizeof top.folder) == NULL)
+        top.folder[0] = 0;
+    top.paper = isatty(STDOUT_FILENO) ? clp_paper_open(&wish) : NULL;
+    int code = top.paper != NULL ? run(&top) : complain_of_terminal();
+    Py_XDECREF(top.paper);
+    return code;
+}
+
 int clp_top_main(int argc, char **argv, struct clp_mem *mem)
 {
-    struct request request = {.measures = USUAL_MEASURES};
+    struct request request = {.measures = NULL};
     int code = 2;
 
     if (!clp_command_line_read(&command_line, argc, argv, &request.line, mem, &code))
         return code;
     if (request.line.file_count == 1)
-        return run(&request, mem);
+        return check_and_run(&request, mem);
     clp_console_complain(me, "top takes one live file; see clineprof top --help");
     return code;
 }

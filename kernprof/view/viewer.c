@@ -78,8 +78,7 @@ static int print_report(const struct clp_view_options *view, const struct clp_pr
     clp_buf_init(&note, profile->mem);
     if (!view->read_sources)
         clp_reading_note_sources(profile, &note);
-    if (view->processes)
-        clp_byprocess_add_table(profile, &note);
+    show.processes = view->processes;
     show.note = clp_buf_text(&note);
     show.mp = view->show.mp;
     clp_memory_table_options_set(&show.table, &view->show);

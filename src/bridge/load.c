@@ -119,6 +119,11 @@ static PyObject *running_of(const struct clp_profile_function *function)
     return list;
 }
 
+static PyObject *number_of_missed(const void *line)
+{
+    return PyLong_FromLong(*(const int32_t *)line);
+}
+
 static PyObject *leak_of(const void *item)
 {
     const struct clp_profile_leak *leak = item;
@@ -157,6 +162,8 @@ static PyObject *function_of(const void *item)
                 clp_dict_set(dict, "raw_total", PyLong_FromUnsignedLongLong(function->raw_total)) &&
                 clp_dict_set(dict, "lines", lines_of(function)) &&
                 clp_dict_set(dict, "running", running_of(function)) &&
+                clp_dict_set(dict, "missed",
+                             LIST_OF(function->missed, function->missed_count, number_of_missed)) &&
                 clp_dict_set(dict, "leaks",
                              LIST_OF(function->leaks, function->leak_count, leak_of)) &&
                 clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&

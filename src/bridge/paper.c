@@ -31,28 +31,55 @@ PyObject *clp_paper_open(const struct clp_paper_wish *wish)
     return paper;
 }
 
-static PyObject *text_of(PyObject *paper, const char *method, const char *content)
+/* Replaces *text by what a method of the paper returned. Takes the reference, which may be NULL. */
+static bool replace(struct clp_buf *text, PyObject *painted)
 {
-    PyObject *text = PyObject_CallMethod(paper, method, "s", content);
+    bool done = painted != NULL && PyUnicode_Check(painted) && PyUnicode_AsUTF8(painted) != NULL;
 
-    if (text != NULL && PyUnicode_Check(text) && PyUnicode_AsUTF8(text) != NULL)
-        return text;
+    clp_buf_cut(text, 0);
+    if (done)
+        clp_buf_add_text(text, PyUnicode_AsUTF8(painted));
     PyErr_Clear();
-    Py_XDECREF(text);
-    return NULL;
+    Py_XDECREF(painted);
+    return done && !text->failed;
 }
 
-PyObject *clp_paper_paint(PyObject *paper, const char *marked)
+bool clp_paper_paint(PyObject *paper, struct clp_buf *text)
 {
-    return text_of(paper, "painted", marked);
+    return replace(text, PyObject_CallMethod(paper, "painted", "s", clp_buf_text(text)));
 }
 
-PyObject *clp_paper_crop(PyObject *paper, const char *rows)
+bool clp_paper_paint_screen(PyObject *paper, struct clp_buf *text, unsigned width, unsigned height)
 {
-    return text_of(paper, "cropped", rows);
+    return replace(text, PyObject_CallMethod(paper, "screen", "sII", clp_buf_text(text), width, height));
 }
 
-PyObject *clp_paper_changes(PyObject *paper, const char *changes)
+void clp_paper_write(const struct clp_paper_wish *wish, clp_paper_writer *write, const void *data, struct clp_buf *out)
 {
-    return text_of(paper, "changes", changes);
+    PyObject *paper = wish != NULL ? clp_paper_open(wish) : NULL;
+
+    write(data, paper != NULL, out);
+    if (paper != NULL && !out->failed && !clp_paper_paint(paper, out)) {
+        clp_console_complain(wish->name, CLP_PAPER_NO_COLOURS);
+        write(data, false, out);
+    }
+    Py_XDECREF(paper);
+}
+
+static void write_sentences(const void *data, bool marked, struct clp_buf *out)
+{
+    (void)marked; /* sentences have no marks */
+    clp_buf_add_text(out, clp_buf_text(data));
+}
+
+int clp_paper_answer(const char *name, const struct clp_buf *sentences)
+{
+    const struct clp_paper_wish wish = {.name = name, .color = "never"};
+    struct clp_buf text;
+
+    clp_buf_init(&text, sentences->mem);
+    clp_paper_write(&wish, write_sentences, sentences, &text);
+    int code = clp_console_answer(name, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return code;
 }

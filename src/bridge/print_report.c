@@ -3,6 +3,7 @@
 #include "os/file.h"
 #include "console.h"
 #include "paper.h"
+#include "report/process_table.h"
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@ static bool make_text(const struct clp_profile *profile, const struct clp_print_
     bool whole = clp_report_text(profile, options, text) == CLP_OK;
 
     clp_buf_add_text(text, print->note != NULL ? print->note : "");
+    if (print->processes)
+        clp_process_table_add(profile, options->marked, text);
     return whole && !text->failed;
 }
 
@@ -31,24 +34,25 @@ static bool print_on(PyObject *paper, const struct clp_profile *profile, const s
                      struct clp_report_options options, int *code)
 {
     struct clp_memory_table_options table = print->table;
-    struct clp_buf marked;
+    struct clp_buf text;
 
-    clp_buf_init(&marked, profile->mem);
+    clp_buf_init(&text, profile->mem);
     table.folder = options.folder;
-    options.marked = true;
+    options.marked = table.marked = true;
     options.hottest = options.choice.bodies_last = true;
-    bool whole = print->mp ? clp_memory_table_text(profile, &table, &marked) == CLP_OK
-                           : make_text(profile, print, &options, &marked);
-    PyObject *text = whole ? (print->mp ? clp_paper_crop : clp_paper_paint)(paper, clp_buf_text(&marked)) : NULL;
-    clp_buf_clear(&marked);
-    if (text != NULL)
-        *code = clp_console_answer(print->name, PyUnicode_AsUTF8(text));
+    if (clp_report_suits_files(profile, &options))
+        options.tables = CLP_TABLES_FILES;
+    bool whole = print->mp ? clp_memory_table_text(profile, &table, &text) == CLP_OK
+                           : make_text(profile, print, &options, &text);
+    bool painted = whole && clp_paper_paint(paper, &text);
+    if (painted)
+        *code = clp_console_answer(print->name, clp_buf_text(&text));
     else if (!whole)
         *code = complain_of_memory(print);
     else
         clp_console_complain(print->name, CLP_PAPER_NO_COLOURS);
-    Py_XDECREF(text);
-    return text != NULL || !whole;
+    clp_buf_clear(&text);
+    return painted || !whole;
 }
 
 /* ---- printing without colours, piece by piece ---- */
@@ -207,7 +211,7 @@ int clp_print_report(const struct clp_profile *profile, const struct clp_print_o
         clp_console_complain(print->name, "--mp: the profile has no memory; it was made without");
         return 1;
     }
-    const struct clp_paper_wish wish = {print->name, print->mp ? "never" : print->color, print->rich, print->path};
+    const struct clp_paper_wish wish = {print->name, print->color, print->rich, print->path};
     PyObject *paper = print->outfile != NULL ? NULL : clp_paper_open(&wish);
     if (options.unit == CLP_UNIT_USUAL)
         options.unit = paper != NULL ? CLP_UNIT_AUTO : clp_report_defaults().unit;

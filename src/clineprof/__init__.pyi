@@ -185,6 +185,7 @@ class Function:
     source: str | None
     source_changed: bool
     running: list[int]
+    missed: list[int]
     leaks: list[dict[str, Any]]
     compiler: str | None
     def __init__(self, data: Mapping[str, Any]) -> None: ...

@@ -3,6 +3,8 @@
 #include "diff_text.h"
 #include "base/number.h"
 #include "base/escape.h"
+#include "report/table.h"
+#include "report/unit.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,8 +85,20 @@ struct changes {
     const struct clp_comparison *comparison;
     const struct clp_diff_text_options *options;
     struct clp_buf *out;
-    double scalar; /* units of times in a nanosecond */
+    double scalar; /* units of times in a nanosecond; 0: each time has the unit that fits it */
+    struct clp_table marks; /* writes the marks of tables */
 };
+
+static bool fits_units(const struct changes *changes)
+{
+    return changes->scalar == 0;
+}
+
+static void start_heading(const struct changes *changes, const char *text)
+{
+    clp_buf_add_text(changes->out, changes->options->marked ? CLP_MARK_HEADING : "");
+    clp_buf_add_text(changes->out, text);
+}
 
 /* The table of one function. It has columns for the first measure and for the others that changed in the function. */
 struct table {
@@ -98,12 +112,12 @@ struct table {
 
 static void add_sign(struct clp_number *number, double value)
 {
-    size_t bytes = strlen(number->text);
+    size_t bytes = strlen(number->text), blanks = strspn(number->text, " ");
 
     if (!(value > 0) || bytes + 1 >= sizeof number->text)
         return;
-    memmove(number->text + 1, number->text, bytes + 1);
-    number->text[0] = '+';
+    memmove(number->text + blanks + 1, number->text + blanks, bytes + 1 - blanks);
+    number->text[blanks] = '+';
 }
 
 static void set_amount(const struct changes *changes, enum clp_measure measure, double value,
@@ -111,7 +125,9 @@ static void set_amount(const struct changes *changes, enum clp_measure measure, 
 {
     enum clp_measure_kind kind = clp_measure_rows[measure].kind;
 
-    if (kind == CLP_MEASURE_NANOS)
+    if (kind == CLP_MEASURE_NANOS && fits_units(changes))
+        clp_number_set_time(number, value);
+    else if (kind == CLP_MEASURE_NANOS)
         clp_number_set_decimal(number, value * changes->scalar, TICKS_WIDTH);
     else if (kind == CLP_MEASURE_BYTES)
         clp_number_set_bytes(number, value);
@@ -276,16 +292,29 @@ static void choose_columns(const struct changes *changes, struct table *table)
     }
 }
 
-static const char *const cell_titles[CELLS] = {" before", " after", "Change", "+-", "%"};
-
-static void set_title(const struct table *table, size_t cell, char title[32])
+/* In a marked table each title names its measure, because a terminal may show the changes alone. */
+static void set_title(const struct changes *changes, const struct table *table, size_t cell, char title[32])
 {
-    size_t place = cell % CELLS;
-    bool of_hits = cell >= table->measures.count * CELLS;
+    static const char *const titles[2][CELLS] = {{" before", " after", "Change", "+-", "%"},
+                                                 {" before", " after", " change", " +-", " %"}};
+    bool marked = changes->options->marked, of_hits = cell >= table->measures.count * CELLS;
     enum clp_measure measure = of_hits ? CLP_MEASURE_hits : table->measures.items[cell / CELLS];
+    size_t place = cell % CELLS;
 
-    (void)snprintf(title, 32, "%s%s", place <= AFTER ? clp_measure_rows[measure].title : "",
-                   cell_titles[place]);
+    (void)snprintf(title, 32, "%s%s", place <= AFTER || marked ? clp_measure_rows[measure].title : "",
+                   titles[marked][place]);
+}
+
+static char letter_of(const struct table *table, size_t cell)
+{
+    static const char letters[] = {
+        [CLP_MEASURE_COUNT] = 'c', [CLP_MEASURE_NANOS] = 't', [CLP_MEASURE_BYTES] = 'b'};
+
+    if (cell >= table->measures.count * CELLS)
+        return 'c';
+    size_t place = cell % CELLS;
+    enum clp_measure measure = table->measures.items[cell / CELLS];
+    return place == CHANGE || place == PERCENT ? 'd' : letters[clp_measure_rows[measure].kind];
 }
 
 static void set_widths(const struct changes *changes, struct table *table, size_t head)
@@ -295,7 +324,7 @@ static void set_widths(const struct changes *changes, struct table *table, size_
     char title[32];
 
     for (size_t i = 0; i < count; i++) {
-        set_title(table, i, title);
+        set_title(changes, table, i, title);
         size_t least = i >= table->measures.count * CELLS ? HITS_WIDTH
                      : i % CELLS == PERCENT ? PERCENT_WIDTH
                      : i % CELLS == MARGIN ? MARGIN_WIDTH : TICKS_WIDTH;
@@ -320,40 +349,44 @@ static size_t gap_before(const struct table *table, size_t cell)
     return first && cell != 0 ? 3 : 1;
 }
 
-static void add_cell(struct changes *changes, const struct table *table, size_t cell, const char *text)
+static bool is_shown(const struct changes *changes, const struct table *table, size_t cell)
 {
     bool is_margin = cell < table->measures.count * CELLS && cell % CELLS == MARGIN;
 
-    if (!is_margin || changes->comparison->options.confidence != 0)
-        clp_number_add(changes->out, table->widths[cell] + gap_before(table, cell), text);
+    return !is_margin || changes->comparison->options.confidence != 0;
+}
+
+static size_t width_of(const struct table *table, size_t cell)
+{
+    return table->widths[cell] + gap_before(table, cell);
 }
 
 static void add_header(struct changes *changes, const struct table *table)
 {
-    struct clp_buf *out = changes->out;
-    size_t start = out->used;
+    const struct clp_table *marks = &changes->marks;
+    size_t whole = 2 * LINE_WIDTH + 1 + strlen(text_title);
     char title[32];
 
-    clp_number_add(out, LINE_WIDTH, "Old #");
-    clp_number_add(out, LINE_WIDTH + 1, "New #");
+    clp_table_start_titles(marks);
+    clp_table_add_title(marks, 'o', LINE_WIDTH, "Old #");
+    clp_table_add_title(marks, 'o', LINE_WIDTH + 1, "New #");
     for (size_t i = 0; i < cell_count(table); i++) {
-        set_title(table, i, title);
-        add_cell(changes, table, i, title);
+        if (!is_shown(changes, table, i))
+            continue;
+        set_title(changes, table, i, title);
+        clp_table_add_title(marks, letter_of(table, i), width_of(table, i), title);
+        whole += width_of(table, i);
     }
-    clp_buf_add_text(out, text_title);
-    size_t bytes = out->used - start;
-    clp_buf_add_text(out, "\n");
-    clp_buf_add_repeated(out, '=', bytes);
-    clp_buf_add_text(out, "\n");
+    clp_table_end_titles(marks, 's', text_title, whole);
 }
 
-static void add_line_number(struct clp_buf *out, size_t width, bool has, int64_t line)
+static void add_line_number(const struct changes *changes, size_t width, bool has, int64_t line)
 {
     char number[CLP_NUMBER_BYTES] = "";
 
     if (has)
         (void)snprintf(number, sizeof number, "%lld", (long long)line);
-    clp_number_add(out, width, number);
+    clp_table_add_cell(&changes->marks, width, number);
 }
 
 /* Returns the mark of a row: + new, - gone, ~ edited. No row is marked where a side's text is not known: a line that
@@ -375,18 +408,17 @@ static char mark_of(const struct table *table, const struct clp_compared_row *ro
 static void add_row(struct changes *changes, struct table *table,
                     const struct clp_compared_row *row)
 {
-    struct clp_buf *out = changes->out;
-    struct clp_span text = row->text[side_of(row)];
-    char mark[] = {' ', mark_of(table, row)};
+    const struct clp_table *marks = &changes->marks;
+    const char mark[] = {' ', mark_of(table, row), 0};
 
     set_row(changes, table, row);
-    add_line_number(out, LINE_WIDTH, row->has[CLP_OLD], row->line[CLP_OLD]);
-    add_line_number(out, LINE_WIDTH + 1, row->has[CLP_NEW], row->line[CLP_NEW]);
+    clp_table_start_row(marks, NULL);
+    add_line_number(changes, LINE_WIDTH, row->has[CLP_OLD], row->line[CLP_OLD]);
+    add_line_number(changes, LINE_WIDTH + 1, row->has[CLP_NEW], row->line[CLP_NEW]);
     for (size_t i = 0; i < cell_count(table); i++)
-        add_cell(changes, table, i, table->cells[i].text);
-    clp_buf_add(out, mark, sizeof mark);
-    clp_escape_add(out, text.text, text.bytes);
-    clp_buf_add_text(out, "\n");
+        if (is_shown(changes, table, i))
+            clp_table_add_cell(marks, width_of(table, i), table->cells[i].text);
+    clp_table_add_source(marks, mark, row->text[side_of(row)]);
 }
 
 /* Adds the shown rows. Several rows between two shown rows become one "..." row; a single one is shown. */
@@ -398,7 +430,7 @@ static void add_rows(struct changes *changes, struct table *table, size_t head)
     while (next < function->row_count) {
         size_t shown = find_shown(changes, table, head, next);
         if (shown - next > 1)
-            clp_buf_add_text(changes->out, "   ...\n");
+            clp_buf_add_text(changes->out, changes->options->marked ? CLP_MARK_FOLDED "   ...\n" : "   ...\n");
         else if (shown - next == 1)
             add_row(changes, table, &function->rows[next]);
         if (shown < function->row_count)
@@ -436,21 +468,32 @@ static void add_verdicts(struct clp_buf *out, unsigned verdicts)
         clp_buf_add_text(out, ")");
 }
 
+static void add_seconds(const struct changes *changes, double nanos)
+{
+    if (fits_units(changes))
+        clp_number_add_time(changes->out, nanos);
+    else
+        clp_buf_add_format(changes->out, "%g s", nanos * 1e-9);
+}
+
 static void add_total(struct changes *changes, const struct clp_compared_function *function)
 {
     struct clp_change total = clp_comparison_change(changes->comparison, &function->samples,
                                                     CLP_MEASURE_total);
     struct clp_buf *out = changes->out;
 
-    clp_buf_add_text(out, "Total time: ");
+    start_heading(changes, "Total time: ");
     if (function->sides[CLP_OLD] != NULL)
-        clp_buf_add_format(out, "%g s", total.before.mean * 1e-9);
+        add_seconds(changes, total.before.mean);
     if (function->sides[CLP_OLD] != NULL && function->sides[CLP_NEW] != NULL)
         clp_buf_add_text(out, " -> ");
     if (function->sides[CLP_NEW] != NULL)
-        clp_buf_add_format(out, "%g s", total.after.mean * 1e-9);
-    if (total.changed && isfinite(total.percent) && function->sides[CLP_NEW] != NULL)
-        clp_buf_add_format(out, ", %+g s, %+.1f %%", total.change * 1e-9, total.percent);
+        add_seconds(changes, total.after.mean);
+    if (total.changed && isfinite(total.percent) && function->sides[CLP_NEW] != NULL) {
+        clp_buf_add_text(out, total.change > 0 ? ", +" : ", ");
+        add_seconds(changes, total.change);
+        clp_buf_add_format(out, ", %+.1f %%", total.percent);
+    }
     add_verdicts(out, function->verdicts);
     clp_buf_add_text(out, "\n");
 }
@@ -475,10 +518,11 @@ static void add_place(struct changes *changes, const struct clp_compared_functio
     const char *folder = changes->options->folder;
     struct clp_buf *out = changes->out;
 
-    clp_buf_add_text(out, "File: ");
+    start_heading(changes, "File: ");
     add_texts(out, before != NULL ? clp_escape_relative(before->file, folder) : NULL,
               after != NULL ? clp_escape_relative(after->file, folder) : NULL);
-    clp_buf_add_text(out, "\nFunction: ");
+    clp_buf_add_text(out, "\n");
+    start_heading(changes, "Function: ");
     clp_escape_add_text(out, one->name);
     if (before != NULL && before->first_line != one->first_line)
         clp_buf_add_format(out, " at line %d -> %d\n", (int)before->first_line,
@@ -622,10 +666,9 @@ static void add_sentence(const struct changes *changes, const struct clp_compari
 
     if (most == NULL)
         most = first_with(changes, list, BOTH_WAYS_OF_MEMORY);
-    if (most == NULL) {
-        clp_buf_add_text(changes->out, "Nothing got faster, slower, larger or smaller.\n");
+    start_heading(changes, most == NULL ? "Nothing got faster, slower, larger or smaller.\n" : "");
+    if (most == NULL)
         return;
-    }
     bool time = (most->verdicts & BOTH_WAYS_OF_TIME) != 0, memory = (most->verdicts & BOTH_WAYS_OF_MEMORY) != 0;
     clp_escape_add_text(changes->out, most->sides[CLP_NEW]->name);
     clp_buf_add_text(changes->out, " is ");
@@ -663,7 +706,9 @@ static clp_status add_changes(struct changes *changes)
 
     if (status != CLP_OK)
         return status;
-    clp_buf_add_format(changes->out, "Timer unit: %g s\n\n", changes->options->unit);
+    if (!fits_units(changes))
+        clp_buf_add_format(changes->out, "Timer unit: %g s\n", changes->options->unit);
+    clp_buf_add_text(changes->out, "\n");
     size_t shown = top != 0 && top < list.count ? top : list.count;
     for (size_t i = shown; i-- > 0;)
         add_function(changes, &changes->comparison->functions[list.places[i]]);
@@ -676,7 +721,8 @@ static clp_status add_changes(struct changes *changes)
 clp_status clp_diff_text_add(const struct clp_comparison *comparison,
                              const struct clp_diff_text_options *options, struct clp_buf *out)
 {
-    struct changes changes = {comparison, options, out, 1e-9 / options->unit};
+    struct changes changes = {comparison, options, out, options->unit == CLP_UNIT_AUTO ? 0 : 1e-9 / options->unit,
+                              {.out = out, .marked = options->marked}};
 
     return add_changes(&changes);
 }

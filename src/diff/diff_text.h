@@ -9,7 +9,8 @@
 #include "verdict.h"
 
 struct clp_diff_text_options {
-    double unit;        /* seconds per unit of times in the tables */
+    double unit;        /* seconds per unit of times in the tables; CLP_UNIT_AUTO (report/unit.h): the one that fits */
+    bool marked;        /* marks the text for a terminal: report/table.h */
     const char *folder; /* borrowed; file names under this folder are shown relative to it; NULL: in full */
     size_t top;         /* shows at most so many functions; 0: all that changed */
     bool all;           /* shows unchanged functions and rows too */

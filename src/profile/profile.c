@@ -60,6 +60,7 @@ static void clear_function(struct clp_mem *mem, struct clp_profile_function *fun
     for (size_t i = 0; i < function->leak_count; i++)
         clp_mem_free_text(mem, function->leaks[i].held_by);
     clp_mem_free(mem, function->leaks, function->leak_room, sizeof *function->leaks);
+    clp_mem_free(mem, function->missed, function->missed_room, sizeof *function->missed);
     clp_profile_drop_source(mem, function);
 }
 

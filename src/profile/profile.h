@@ -82,6 +82,8 @@ struct clp_profile_function {
     uint64_t raw_total; /* total as the clock saw it, with the profiler's own cost left in */
     struct clp_profile_line *lines;
     size_t line_count, line_room;
+    int32_t *missed; /* ascending; the lines that hold code and never began (missed.h) */
+    size_t missed_count, missed_room;
     struct clp_profile_leak *leaks; /* by ascending line */
     size_t leak_count, leak_room;
     char *compiler; /* the tool that compiled the function; calls of the compiled code are not counted; or NULL */

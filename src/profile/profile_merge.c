@@ -7,6 +7,7 @@
  *                                       tried from 2 on again */
 #include "profile_merge.h"
 #include "calls.h"
+#include "missed.h"
 #include "texts.h"
 #include <stdio.h>
 #include <string.h>
@@ -172,7 +173,7 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
     if (find_joined(into, from, &function) != CLP_OK)
         return CLP_NO_MEMORY;
     *place = (uint32_t)(function - into->functions);
-    if (merge_lines(into, function, from) != CLP_OK)
+    if (merge_lines(into, function, from) != CLP_OK || clp_missed_merge(into, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->leak_count; i++)
         if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)

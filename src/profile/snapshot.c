@@ -2,6 +2,7 @@
 #include "snapshot.h"
 #include "base/buf.h"
 #include "engine/charges.h"
+#include "missed.h"
 #include "snapshot_calls.h"
 
 /* Turns ticks into nanoseconds, limited to 0 .. UINT64_MAX: a damaged live file may hold any number. */
@@ -89,23 +90,30 @@ static uint64_t total_of(const struct clp_charges *charges, const struct clp_blo
     return lines->time + more > least + less ? lines->time + more - less : least;
 }
 
+/* Does the line hold code? False also where the instructions are not known. */
+static bool has_code(const struct clp_function *function, uint32_t line)
+{
+    return function->instructions != NULL && line < function->line_count && function->instructions[line] != 0;
+}
+
 static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
                             double nanos_per_tick, struct clp_profile *profile,
                             struct clp_profile_function *into)
 {
-    const struct clp_charges charges =
-        clp_charges_of(sum, &engine->costs, &engine->functions.items[sum->function]);
+    const struct clp_function *function = &engine->functions.items[sum->function];
+    const struct clp_charges charges = clp_charges_of(sum, &engine->costs, function);
     struct times lines = {0};
+    clp_status status = CLP_OK;
 
-    for (uint32_t i = 0; i < sum->line_count; i++) {
+    for (uint32_t i = 0; i < sum->line_count && status == CLP_OK; i++) {
         const struct clp_cell *cell = &sum->cells[i];
-        if (!has_run(cell))
+        int32_t line = sum->lowest_line + (int32_t)i;
+        if (!has_run(cell)) {
+            status = has_code(function, i) ? clp_missed_add(profile, into, line) : CLP_OK;
             continue;
+        }
         struct clp_measures measures = measures_of(&charges, sum, i, nanos_per_tick);
-        clp_status status = clp_profile_add_line(
-            profile, into, sum->lowest_line + (int32_t)i, &measures);
-        if (status != CLP_OK)
-            return status;
+        status = clp_profile_add_line(profile, into, line, &measures);
         profile->meta.events += cell->hits;
         lines.time += measures.time;
         lines.self += measures.self;
@@ -114,7 +122,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
     }
     into->total += total_of(&charges, sum, &lines, nanos_per_tick);
     into->raw_total += nanos((double)sum->total, nanos_per_tick);
-    return CLP_OK;
+    return status;
 }
 
 clp_status clp_snapshot_function(const struct clp_function *function, const char *group,

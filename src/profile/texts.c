@@ -40,11 +40,16 @@ clp_status clp_profile_set_source(struct clp_profile *profile,
     return CLP_OK;
 }
 
+/* The last line of which the profile knows that it holds code. */
 static int32_t last_line(const struct clp_profile_function *function)
 {
-    if (function->line_count == 0)
-        return function->first_line;
-    return function->lines[function->line_count - 1].line;
+    int32_t last = function->first_line;
+
+    if (function->line_count != 0)
+        last = function->lines[function->line_count - 1].line;
+    if (function->missed_count != 0 && function->missed[function->missed_count - 1] > last)
+        last = function->missed[function->missed_count - 1];
+    return last;
 }
 
 /* May the function be a `with` block that the program named? A lambda or a comprehension may begin on the line of a

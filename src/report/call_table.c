@@ -5,6 +5,7 @@
 #include "profile/amount.h"
 #include "profile/measures.h"
 #include "profile/source.h"
+#include "table.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,116 +100,173 @@ clp_status clp_call_edges(const struct clp_profile *profile, struct clp_call_edg
 /* ---- tables ---- */
 
 struct page {
-    const struct clp_profile *profile;
-    const char *folder;
-    struct clp_buf *out;
+    const struct clp_call_table *calls;
+    struct clp_table table; /* writes titles and cells */
+    bool through;           /* has any row been reached through code that is not selected? */
 };
+
+static void start_heading(const struct page *page, const char *text)
+{
+    clp_buf_add_text(page->table.out, page->calls->marked ? CLP_MARK_HEADING : "");
+    clp_buf_add_text(page->table.out, text);
+}
 
 static void add_amount(const struct page *page, enum clp_measure_kind kind, double amount)
 {
+    struct clp_number number;
     struct clp_buf text;
 
-    clp_buf_init(&text, page->out->mem);
-    clp_amount_add(&text, kind, amount, false);
-    clp_number_add(page->out, AMOUNT_WIDTH + 1, clp_buf_text(&text));
+    clp_buf_init(&text, page->table.out->mem);
+    if (page->calls->marked && kind == CLP_MEASURE_NANOS) {
+        clp_number_set_time(&number, amount);
+        clp_buf_add_text(&text, number.text);
+    } else {
+        clp_amount_add(&text, kind, amount, false);
+    }
+    clp_table_add_cell(&page->table, AMOUNT_WIDTH + 1, clp_buf_text(&text));
     clp_buf_clear(&text);
 }
 
+/* Without marks the place and the source of a row are one cell. */
 static void add_titles(const struct page *page, const char *last)
 {
-    size_t width = COUNT_WIDTH + (page->profile->meta.has_memory ? 2u : 1u) * (AMOUNT_WIDTH + 1) + 2 + strlen(last);
+    const struct clp_table *table = &page->table;
+    bool memory = page->calls->profile->meta.has_memory;
+    size_t width = COUNT_WIDTH + (memory ? 2u : 1u) * (AMOUNT_WIDTH + 1) + 2 + strlen(last);
 
-    clp_number_add(page->out, COUNT_WIDTH, "Calls");
-    clp_number_add(page->out, AMOUNT_WIDTH + 1, "Time");
-    if (page->profile->meta.has_memory)
-        clp_number_add(page->out, AMOUNT_WIDTH + 1, "Increment");
-    clp_buf_add_format(page->out, "  %s\n", last);
-    clp_buf_add_repeated(page->out, '=', width);
-    clp_buf_add_text(page->out, "\n");
+    clp_table_start_titles(table);
+    clp_table_add_title(table, 'c', COUNT_WIDTH, "Calls");
+    clp_table_add_title(table, 't', AMOUNT_WIDTH + 1, "Time");
+    if (memory)
+        clp_table_add_title(table, 'b', AMOUNT_WIDTH + 1, "Increment");
+    clp_table_add_title(table, 'w', 0, "  ");
+    if (table->marked)
+        clp_buf_add_text(table->out, last);
+    clp_table_end_titles(table, 's', table->marked ? "  Line Contents" : last, width);
 }
 
 static void add_numbers(const struct page *page, const struct clp_call_edge *edge)
 {
+    const struct clp_whole *whole = &page->table.whole;
+    struct clp_table_row row = {0};
     struct clp_number calls;
 
+    row.heat = whole->time != 0 ? clp_column_share((double)edge->time, whole->time) : 0;
+    row.heat_memory = whole->moved != 0 ? clp_column_share((double)edge->increment, whole->moved) : 0;
+    clp_table_start_row(&page->table, &row);
     clp_number_set_count(&calls, edge->calls, COUNT_WIDTH);
-    clp_number_add(page->out, COUNT_WIDTH, calls.text);
+    clp_table_add_cell(&page->table, COUNT_WIDTH, calls.text);
     add_amount(page, CLP_MEASURE_NANOS, (double)edge->time);
-    if (page->profile->meta.has_memory)
+    if (page->calls->profile->meta.has_memory)
         add_amount(page, CLP_MEASURE_BYTES, (double)edge->increment);
-    clp_buf_add_text(page->out, "  ");
+    clp_buf_add_text(page->table.out, "  ");
 }
 
-/* Appends the text of the caller's line, if it is known, and the end of the row. */
-static void add_line_text(const struct page *page, const struct clp_call_edge *edge)
+/* Returns the text of the caller's line; an empty one if it is not known. */
+static struct clp_span text_of(const struct page *page, const struct clp_call_edge *edge)
 {
-    if (edge->caller != CLP_CALL_DEEPER) {
-        const struct clp_profile_function *caller = &page->profile->functions[edge->caller];
-        struct clp_source_walk walk = {.text = {caller->source, caller->source_bytes}};
-        struct clp_span text = {"", 0};
-        if (caller->source != NULL && edge->line >= caller->first_line)
-            text = clp_source_stripped(clp_source_line_at(&walk, caller->first_line, edge->line));
-        clp_buf_add_text(page->out, text.bytes != 0 ? "  " : "");
-        clp_escape_add(page->out, text.text, text.bytes);
+    const struct clp_profile_function *caller =
+        edge->caller != CLP_CALL_DEEPER ? &page->calls->profile->functions[edge->caller] : NULL;
+
+    if (caller == NULL || caller->source == NULL || edge->line < caller->first_line)
+        return (struct clp_span){"", 0};
+    struct clp_source_walk walk = {.text = {caller->source, caller->source_bytes}};
+    return clp_source_stripped(clp_source_line_at(&walk, caller->first_line, edge->line));
+}
+
+/* Ends a row behind its place. */
+static void end_row(struct page *page, const struct clp_call_edge *edge)
+{
+    struct clp_buf *out = page->table.out;
+    struct clp_span text = text_of(page, edge);
+    bool through = edge->through && edge->caller != CLP_CALL_DEEPER;
+
+    page->through |= through;
+    if (page->table.marked) {
+        clp_buf_add_text(out, through ? " *" CLP_MARK_CELL : CLP_MARK_CELL);
+        clp_table_add_source(&page->table, "  ", text);
+        return;
     }
-    clp_buf_add_text(page->out, edge->through && edge->caller != CLP_CALL_DEEPER
-                                    ? "  (through code that is not selected)\n" : "\n");
+    clp_buf_add_text(out, text.bytes != 0 ? "  " : "");
+    clp_escape_add(out, text.text, text.bytes);
+    clp_buf_add_text(out, through ? "  (through code that is not selected)\n" : "\n");
 }
 
 static void add_caller(const struct page *page, const struct clp_call_edge *edge)
 {
+    struct clp_buf *out = page->table.out;
+
     if (edge->caller == CLP_CALL_DEEPER) {
-        clp_buf_add_text(page->out, "code that is not selected");
+        clp_buf_add_text(out, "code that is not selected");
         return;
     }
-    const struct clp_profile_function *caller = &page->profile->functions[edge->caller];
-    clp_escape_add_text(page->out, caller->name);
-    clp_buf_add_text(page->out, " at ");
-    clp_escape_add_file(page->out, caller->file, page->folder);
+    const struct clp_profile_function *caller = &page->calls->profile->functions[edge->caller];
+    clp_escape_add_text(out, caller->name);
+    clp_buf_add_text(out, " at ");
+    clp_escape_add_file(out, caller->file, page->calls->folder);
     if (edge->line != 0)
-        clp_buf_add_format(page->out, ":%d", (int)edge->line);
+        clp_buf_add_format(out, ":%d", (int)edge->line);
 }
 
 static void add_callee(const struct page *page, const struct clp_call_edge *edge)
 {
+    struct clp_buf *out = page->table.out;
+
     if (edge->callee == CLP_CALL_DEEPER)
-        clp_buf_add_text(page->out, "more contexts than a profile keeps");
+        clp_buf_add_text(out, "more contexts than a profile keeps");
     else
-        clp_escape_add_text(page->out, page->profile->functions[edge->callee].name);
+        clp_escape_add_text(out, page->calls->profile->functions[edge->callee].name);
     if (edge->line != 0)
-        clp_buf_add_format(page->out, " at line %d", (int)edge->line);
+        clp_buf_add_format(out, " at line %d", (int)edge->line);
 }
 
-void clp_call_table_add(const struct clp_profile *profile, const struct clp_call_edge *edges, size_t count,
-                        size_t place, const char *folder, struct clp_buf *out)
+static void add_callers(struct page *page, size_t place)
 {
-    const struct clp_profile_function *function = &profile->functions[place];
-    const struct page page = {profile, folder, out};
-    bool calls = false;
+    add_titles(page, "Called from");
+    for (size_t i = 0; i < page->calls->count; i++) {
+        const struct clp_call_edge *edge = &page->calls->edges[i];
+        if (edge->callee != place)
+            continue;
+        add_numbers(page, edge);
+        add_caller(page, edge);
+        end_row(page, edge);
+    }
+}
 
-    clp_buf_add_text(out, "File: ");
-    clp_escape_add_file(out, function->file, folder);
-    clp_buf_add_text(out, "\nFunction: ");
+static void add_callees(struct page *page, size_t place)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < page->calls->count; i++) {
+        const struct clp_call_edge *edge = &page->calls->edges[i];
+        if (edge->caller != place)
+            continue;
+        if (!any) {
+            clp_buf_add_text(page->table.out, "\n");
+            add_titles(page, "Calls to");
+        }
+        any = true;
+        add_numbers(page, edge);
+        add_callee(page, edge);
+        end_row(page, edge);
+    }
+}
+
+void clp_call_table_add(const struct clp_call_table *calls, size_t place, struct clp_buf *out)
+{
+    const struct clp_profile_function *function = &calls->profile->functions[place];
+    struct page page = {.calls = calls, .table = {.out = out, .marked = calls->marked}};
+
+    if (calls->marked)
+        page.table.whole = clp_whole_of(calls->profile, false);
+    start_heading(&page, "File: ");
+    clp_escape_add_file(out, function->file, calls->folder);
+    clp_buf_add_text(out, "\n");
+    start_heading(&page, "Function: ");
     clp_escape_add_text(out, function->name);
     clp_buf_add_format(out, " at line %d\n\n", (int)function->first_line);
-    add_titles(&page, "Called from");
-    for (size_t i = 0; i < count; i++) {
-        if (edges[i].callee != place)
-            continue;
-        add_numbers(&page, &edges[i]);
-        add_caller(&page, &edges[i]);
-        add_line_text(&page, &edges[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (edges[i].caller != place)
-            continue;
-        if (!calls) {
-            clp_buf_add_text(out, "\n");
-            add_titles(&page, "Calls to");
-        }
-        calls = true;
-        add_numbers(&page, &edges[i]);
-        add_callee(&page, &edges[i]);
-        add_line_text(&page, &edges[i]);
-    }
+    add_callers(&page, place);
+    add_callees(&page, place);
+    if (calls->marked && page.through)
+        clp_buf_add_text(out, "* through code that is not selected\n");
 }

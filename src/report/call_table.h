@@ -19,8 +19,15 @@ struct clp_call_edge {
  * items with clp_mem_free. CLP_NO_MEMORY leaves nothing to free. */
 clp_status clp_call_edges(const struct clp_profile *profile, struct clp_call_edge **edges, size_t *count);
 
-/* Appends the two tables of the function at `place`. File names below `folder` are shown from there; NULL: whole. */
-void clp_call_table_add(const struct clp_profile *profile, const struct clp_call_edge *edges, size_t count,
-                        size_t place, const char *folder, struct clp_buf *out);
+struct clp_call_table {
+    const struct clp_profile *profile; /* all pointers are borrowed */
+    const struct clp_call_edge *edges;
+    size_t count;
+    const char *folder; /* file names below it are shown from there; NULL: whole */
+    bool marked;        /* see table.h */
+};
+
+/* Appends the two tables of the function at `place`. */
+void clp_call_table_add(const struct clp_call_table *calls, size_t place, struct clp_buf *out);
 
 #endif

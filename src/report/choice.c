@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "choice.h"
 #include "profile/calls.h"
+#include "profile/missed.h"
 #include "whole.h"
 #include "formats/lprof/wire_rows.h"
 #include <fnmatch.h>
@@ -410,6 +411,26 @@ static size_t place_of(const struct clp_profile_line *lines, size_t count, int32
     return count;
 }
 
+/* Puts the first lines of their statements in the place of missed lines. They nearly always come in order. */
+static void fold_missed(struct clp_profile_function *function, const int32_t *starts, size_t count)
+{
+    int32_t *missed = function->missed;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < function->missed_count; i++) {
+        int32_t line = start_of(function, starts, count, missed[i]);
+        size_t place = kept;
+        while (place > 0 && missed[place - 1] > line)
+            place--;
+        if (place > 0 && missed[place - 1] == line)
+            continue;
+        memmove(&missed[place + 1], &missed[place], (kept++ - place) * sizeof *missed);
+        missed[place] = line;
+    }
+    function->missed_count = kept;
+    clp_missed_drop_lines(function);
+}
+
 void clp_choice_fold(struct clp_profile_function *function, const int32_t *starts, size_t count)
 {
     struct clp_profile_line *lines = function->lines;
@@ -428,4 +449,5 @@ void clp_choice_fold(struct clp_profile_function *function, const int32_t *start
         kept++;
     }
     function->line_count = kept;
+    fold_missed(function, starts, count);
 }

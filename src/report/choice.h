@@ -76,7 +76,8 @@ clp_status clp_choice_lines(const struct clp_choice *choice, const struct clp_pr
 
 /* Merges the lines of each statement that spans several lines into the statement's first line. starts[i] is the line
  * on which the statement that holds line i of the function's source begins: at most i, lines counted from 1,
- * starts[0] unused. The hits are those of the statement's first line with hits; all other measures are merged. */
+ * starts[0] unused. The hits are those of the statement's first line with hits; all other measures are merged. A statement
+ * is missed if none of its lines ran. */
 void clp_choice_fold(struct clp_profile_function *function, const int32_t *starts, size_t count);
 
 #endif

@@ -30,18 +30,22 @@ static void note(struct most *most, const struct clp_profile_function *function,
 static struct findings find(const struct clp_hottest *hottest)
 {
     struct findings found = {0};
+    struct most inclusive = {0}; /* for files of programs that do not tell what a line added by itself */
     struct clp_wire_rows rows;
 
     for (size_t i = 0; i < hottest->choice->count; i++) {
         const struct clp_profile_function *function = &hottest->profile->functions[hottest->choice->places[i]];
         for (clp_wire_rows_start(&rows, hottest->profile, function); rows.at != NULL; clp_wire_rows_next(&rows)) {
             const struct clp_measures *measures = &rows.at->measures;
-            bool grows = clp_measures_increment(measures) > 0;
-            note(&found.growth, function, rows.at->line, grows ? clp_whole_moved(measures) : 0);
+            double own = (double)measures->self_increment, whole = (double)clp_measures_increment(measures);
+            note(&found.growth, function, rows.at->line, own > 0 ? own : 0);
+            note(&inclusive, function, rows.at->line, whole > 0 ? whole : 0);
             note(&found.waiting, function, rows.at->line, (double)measures->await);
             found.resident = (double)measures->rss > found.resident ? (double)measures->rss : found.resident;
         }
     }
+    if (found.growth.function == NULL)
+        found.growth = inclusive;
     return found;
 }
 
@@ -67,7 +71,7 @@ static void add_memory(const struct clp_hottest *hottest, const struct findings 
 
     start_sentence(table, "Memory: at most ");
     clp_number_add_bytes(out, found->resident);
-    if (found->growth.function == NULL) {
+    if (found->growth.value < CLP_WHOLE_LEAST_MOVED) {
         clp_buf_add_text(out, "; no line added 64 KiB or more\n");
         return;
     }
@@ -101,7 +105,8 @@ static clp_status add_lines(const struct clp_hottest *hottest, struct clp_table 
 
     options.order = has_self ? CLP_CHOICE_BY_self : CLP_CHOICE_BY_time;
     (void)clp_columns_parse(&columns, has_self ? "self,share" : "time,percent", &bytes);
-    struct clp_ranking ranking = {hottest->profile, hottest->choice, &options, CLP_HOTTEST_LINES, hottest->folder};
+    struct clp_ranking ranking = {hottest->profile, hottest->choice, &options, CLP_HOTTEST_LINES, hottest->folder,
+                                  false};
     struct clp_table own = *table;
     own.columns = &columns;
     own.rows = NULL;

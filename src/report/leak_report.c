@@ -3,6 +3,8 @@
 #include "base/escape.h"
 #include "heap/leaks.h"
 #include "profile/source.h"
+#include "table.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,12 +110,18 @@ void clp_leak_report_add_epochs(const struct clp_profile_meta *meta, struct clp_
     clp_buf_add_format(out, ", %zu needed", clp_leaks_needed(0));
 }
 
+static struct clp_span text_of(const struct found *found)
+{
+    struct clp_source_walk walk = {.text = {found->function->source, found->function->source_bytes}};
+
+    return clp_source_line_at(&walk, found->function->first_line, found->leak->line);
+}
+
 static void add_leak(struct clp_buf *out, const struct found *found, const struct clp_profile_meta *meta,
                      const char *folder)
 {
     const struct clp_profile_leak *leak = found->leak;
-    struct clp_source_walk walk = {.text = {found->function->source, found->function->source_bytes}};
-    struct clp_span text = clp_source_line_at(&walk, found->function->first_line, leak->line);
+    struct clp_span text = text_of(found);
 
     add_place(out, found, folder);
     clp_buf_add_text(out, "  ");
@@ -132,14 +140,76 @@ static void add_leak(struct clp_buf *out, const struct found *found, const struc
     clp_buf_add_text(out, "\n");
 }
 
-void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
+/* ---- a table, for a terminal ---- */
+
+static void add_titles(const struct clp_table *table, const struct clp_profile_meta *meta)
+{
+    clp_table_start_titles(table);
+    clp_table_add_title(table, 'l', 0, "Line");
+    clp_table_add_title(table, 'b', 0, " Leaked");
+    clp_table_add_title(table, 'b', 0, " Per ");
+    clp_buf_add_text(table->out, epoch_of(meta));
+    clp_table_add_title(table, 'b', 0, " Per second");
+    clp_table_add_title(table, 'p', 0, " Confidence");
+    clp_table_end_titles(table, 's', "  Line Contents", 0);
+}
+
+static void add_bytes_cell(const struct clp_table *table, double bytes)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, table->out->mem);
+    clp_buf_add_text(&text, " ");
+    add_bytes(&text, bytes);
+    clp_table_add_cell(table, 0, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+static void add_row(const struct clp_table *table, const struct found *found, const char *folder)
+{
+    const struct clp_table_row hot = {.heat_memory = found->leak->confidence * 100};
+    const struct clp_profile_leak *leak = found->leak;
+    char confidence[16];
+
+    clp_table_start_row(table, &hot);
+    add_place(table->out, found, folder);
+    clp_table_add_cell(table, 0, "");
+    add_bytes_cell(table, (double)leak->bytes);
+    add_bytes_cell(table, leak->bytes_per_call);
+    add_bytes_cell(table, leak->bytes_per_second);
+    (void)snprintf(confidence, sizeof confidence, " %.0f %%", leak->confidence * 100);
+    clp_table_add_cell(table, 0, confidence);
+    clp_table_add_source(table, "  ", text_of(found));
+    if (leak->held_by == NULL)
+        return;
+    clp_buf_add_text(table->out, CLP_MARK_FOLDED "  held by ");
+    clp_escape_add_text(table->out, leak->held_by);
+    clp_buf_add_text(table->out, "\n");
+}
+
+static void add_table(const struct clp_profile *profile, const struct found *all, const char *folder,
+                      struct clp_buf *out)
+{
+    const struct clp_table table = {.out = out, .marked = true};
+    size_t count = clp_leak_report_count(profile);
+
+    clp_buf_add_text(out, "\n");
+    add_titles(&table, &profile->meta);
+    for (size_t i = 0; i < count; i++)
+        add_row(&table, &all[i], folder);
+}
+
+/* ---- the whole ---- */
+
+void clp_leak_report_text(const struct clp_profile *profile, const char *folder, bool marked,
                           struct clp_buf *out)
 {
     size_t count = clp_leak_report_count(profile);
     struct found *all = count != 0 ? collect(profile, count, out->mem) : NULL;
 
     if (count != 0) {
-        clp_buf_add_format(out, "\nLeaks: %zu line%s\n", count, clp_buf_plural(count));
+        clp_buf_add_format(out, "\n%sLeaks: %zu line%s\n", marked ? CLP_MARK_HEADING : "", count,
+                           clp_buf_plural(count));
     } else if (clp_leak_report_judged(profile)) {
         clp_buf_add_text(out, "\nNo line was found to leak.\n");
     } else if (profile->meta.leak_epoch != NULL) {
@@ -147,7 +217,9 @@ void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
         clp_leak_report_add_epochs(&profile->meta, out);
         clp_buf_add_text(out, ".\n");
     }
-    for (size_t i = 0; all != NULL && i < count; i++)
+    if (all != NULL && marked)
+        add_table(profile, all, folder, out);
+    for (size_t i = 0; all != NULL && !marked && i < count; i++)
         add_leak(out, &all[i], &profile->meta, folder);
     clp_mem_free(out->mem, all, count, sizeof *all);
 }

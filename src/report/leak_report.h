@@ -20,8 +20,8 @@ void clp_leak_report_add_epochs(const struct clp_profile_meta *meta, struct clp_
 
 /* Appends a heading and a line per leak, the largest first. Without leaks it appends that no line leaks or that there
  * is no verdict, if the run searched for leaks, and otherwise nothing. File names under `folder` are shown relative
- * to it; NULL: in full. */
-void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
+ * to it; NULL: in full. `marked`: a table (table.h) instead of the lines. */
+void clp_leak_report_text(const struct clp_profile *profile, const char *folder, bool marked,
                           struct clp_buf *out);
 
 /* Appends "2 lines leak: a.py:3 (1.5 MiB), b.py:7 (4.0 KiB)", or nothing where no line leaks. At most ten lines are

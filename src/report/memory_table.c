@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "base/escape.h"
 #include "profile/source.h"
+#include "table.h"
 #include "formats/lprof/wire_rows.h"
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,22 @@
 #define MIB_BITS 20
 #define CELL 40
 
-static const char titles[] =
-    "Line #    Mem usage    Increment  Occurrences   Line Contents\n"
-    "=============================================================\n";
+#define LINE_WIDTH 6
+#define BYTES_WIDTH 13
+#define COUNT_WIDTH 13
+
+static void add_titles(const struct clp_table *table)
+{
+    static const char last[] = "   Line Contents";
+
+    clp_table_start_titles(table);
+    clp_table_add_title(table, 'n', LINE_WIDTH, "Line #");
+    clp_table_add_title(table, 'b', BYTES_WIDTH, "Mem usage");
+    clp_table_add_title(table, 'b', BYTES_WIDTH, "Increment");
+    clp_table_add_title(table, 'c', COUNT_WIDTH, "Occurrences");
+    clp_table_end_titles(table, 's', table->marked ? last + 1 : last,
+                         LINE_WIDTH + 2 * BYTES_WIDTH + COUNT_WIDTH + strlen(last));
+}
 
 /* What a row shows: the usage and the increment in bytes. A row with 0 occurrences shows only the line's text. */
 struct row {
@@ -42,29 +56,36 @@ static void format_mib(char text[CELL], int64_t bytes, size_t precision)
 }
 
 /* Adds a number as memory_profiler's "{:7.3f} MiB" writes it, and then aligned to the right in its column. */
-static void add_mib(struct clp_buf *out, int64_t bytes, size_t precision)
+static void add_mib(const struct clp_table *table, int64_t bytes, size_t precision)
 {
-    char number[CELL], padded[2 * CELL];
+    char number[CELL], padded[2 * CELL] = " "; /* two numbers that are too wide are not to run together */
 
     format_mib(number, bytes, precision);
-    snprintf(padded, sizeof padded, "%*s MiB", (int)precision + 4, number);
-    clp_buf_add_text(out, " ");
-    clp_number_add(out, 12, padded);
+    snprintf(padded + 1, sizeof padded - 1, "%*s MiB", (int)precision + 4, number);
+    clp_table_add_cell(table, BYTES_WIDTH, padded);
 }
 
-static void add_row(struct clp_buf *out, int64_t line, const struct row *row, size_t precision,
+static void add_row(const struct clp_table *table, int64_t line, const struct row *row, size_t precision,
                     struct clp_span text)
 {
-    clp_buf_add_format(out, "%6lld", (long long)line);
+    struct clp_table_row heat = {0};
+    char number[CELL];
+
+    heat.heat_memory = table->whole.moved != 0 ? clp_column_share((double)row->increment, table->whole.moved) : 0;
+    clp_table_start_row(table, &heat);
+    snprintf(number, sizeof number, "%lld", (long long)line);
+    clp_table_add_cell(table, LINE_WIDTH, number);
     if (row->occurrences != 0) {
-        add_mib(out, row->usage, precision);
-        add_mib(out, row->increment, precision);
-        clp_buf_add_format(out, "  %10llu   ", (unsigned long long)row->occurrences);
+        add_mib(table, row->usage, precision);
+        add_mib(table, row->increment, precision);
+        snprintf(number, sizeof number, "  %10llu", (unsigned long long)row->occurrences);
+        clp_table_add_cell(table, COUNT_WIDTH - 1, number);
     } else {
-        clp_buf_add_repeated(out, ' ', 41);
+        clp_table_add_cell(table, BYTES_WIDTH, "");
+        clp_table_add_cell(table, BYTES_WIDTH, "");
+        clp_table_add_cell(table, COUNT_WIDTH - 1, "");
     }
-    clp_escape_add(out, text.text, text.bytes);
-    clp_buf_add_text(out, "\n");
+    clp_table_add_source(table, table->marked ? "  " : "   ", text);
 }
 
 /* Computes the row of the function's entry: the memory before the first executed line, and that line's hits. Returns
@@ -103,13 +124,14 @@ static void add_measures(struct row *row, const struct clp_measures *measures)
 }
 
 struct body {
+    const struct clp_table *table; /* writes titles and cells */
     const struct clp_profile_function *function;
     const struct clp_memory_table_options *options;
     struct row entry;
     struct clp_wire_rows rows; /* at the first line not yet shown */
 };
 
-static void add_line(struct clp_buf *out, struct body *body, int64_t line, struct clp_span text)
+static void add_line(struct body *body, int64_t line, struct clp_span text)
 {
     const struct clp_profile_function *function = body->function;
     struct row row = line == function->first_line ? body->entry : (struct row){0};
@@ -117,43 +139,44 @@ static void add_line(struct clp_buf *out, struct body *body, int64_t line, struc
     for (; body->rows.at != NULL && body->rows.at->line <= line; clp_wire_rows_next(&body->rows))
         if (body->rows.at->line == line)
             add_measures(&row, &body->rows.at->measures);
-    add_row(out, line, &row, body->options->precision, text);
-    clp_drain_long(&body->options->drain, out);
+    add_row(body->table, line, &row, body->options->precision, text);
+    clp_drain_long(&body->options->drain, body->table->out);
 }
 
 /* Adds the rows of a function without source: its first line and the lines that ran. */
-static void add_bare_lines(struct clp_buf *out, struct body *body)
+static void add_bare_lines(struct body *body)
 {
     const struct clp_profile_function *function = body->function;
     const struct clp_span nothing = {"", 0};
 
     if (body->rows.at->line > function->first_line)
-        add_line(out, body, function->first_line, nothing);
+        add_line(body, function->first_line, nothing);
     while (body->rows.at != NULL)
-        add_line(out, body, body->rows.at->line, nothing);
+        add_line(body, body->rows.at->line, nothing);
 }
 
-static void add_function(struct clp_buf *out, const struct clp_profile *profile,
+static void add_function(const struct clp_table *table, const struct clp_profile *profile,
                          const struct clp_profile_function *function,
                          const struct clp_memory_table_options *options)
 {
-    struct body body = {.function = function, .options = options,
+    struct body body = {.table = table, .function = function, .options = options,
                         .entry = at_entry(profile, function)};
+    struct clp_buf *out = table->out;
     struct clp_span rest = {function->source, function->source_bytes}, text;
     int64_t line = function->first_line;
 
     if (body.entry.occurrences == 0)
         return; /* the function never ran */
     clp_wire_rows_start(&body.rows, profile, function);
-    clp_buf_add_text(out, "Filename: ");
+    clp_buf_add_text(out, table->marked ? CLP_MARK_HEADING "Filename: " : "Filename: ");
     clp_escape_add_file(out, function->file, options->folder);
     clp_buf_add_text(out, "\n\n");
-    clp_buf_add_text(out, titles);
+    add_titles(table);
     if (function->source == NULL)
-        add_bare_lines(out, &body);
+        add_bare_lines(&body);
     else
         while (clp_source_next_line(&rest, &text))
-            add_line(out, &body, line++, text);
+            add_line(&body, line++, text);
     clp_buf_add_text(out, "\n\n");
 }
 
@@ -161,13 +184,16 @@ clp_status clp_memory_table_text(const struct clp_profile *profile,
                                  const struct clp_memory_table_options *options,
                                  struct clp_buf *out)
 {
+    struct clp_table table = {.out = out, .marked = options->marked};
     struct clp_choice choice;
     clp_status status = clp_choice_make(&choice, profile, &options->choice, out->mem);
 
     if (status != CLP_OK)
         return status;
+    if (options->marked)
+        table.whole = clp_whole_of(profile, false);
     for (size_t i = 0; i < choice.count; i++)
-        add_function(out, profile, &profile->functions[choice.places[i]], options);
+        add_function(&table, profile, &profile->functions[choice.places[i]], options);
     clp_choice_clear(&choice);
     return out->failed ? CLP_NO_MEMORY : CLP_OK;
 }

@@ -18,6 +18,7 @@ struct clp_memory_table_options {
     size_t precision;   /* digits behind the point, at most CLP_MEMORY_TABLE_MOST_DIGITS */
     struct clp_choice_options choice;
     const char *folder; /* borrowed; file names under this folder are shown relative to it; NULL: in full */
+    bool marked;        /* see table.h */
     struct clp_drain drain;
 };
 

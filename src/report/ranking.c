@@ -172,18 +172,31 @@ static void add_row(struct listing *listing, size_t at)
     clp_table_add_source(table, entry->line.running ? " >" : "  ", entry->text);
 }
 
+/* Finds the column by which lines are sorted, if nobody has said which it is. */
+static void find_sorted(struct listing *listing)
+{
+    enum clp_measure measure = clp_choice_measure(listing->ranking->options->order);
+    struct clp_table *table = listing->table;
+
+    for (size_t i = 0; table->sorted_by == NULL && i < table->columns->count; i++)
+        if (table->columns->items[i]->measure == measure && table->columns->items[i]->form == CLP_COLUMN_AMOUNT)
+            table->sorted_by = table->columns->items[i];
+}
+
 static clp_status add_all(struct listing *listing, size_t all)
 {
     look_up(listing);
+    find_sorted(listing);
     if (set_rows(listing) != CLP_OK)
         return CLP_NO_MEMORY;
     set_widths(listing);
-    add_heading(listing, all);
+    if (!listing->ranking->bare)
+        add_heading(listing, all);
     if (listing->count != 0) {
         add_titles(listing);
         for (size_t i = 0; i < listing->count; i++)
             add_row(listing, i);
-        clp_buf_add_text(listing->table->out, "\n");
+        clp_buf_add_text(listing->table->out, listing->ranking->bare ? "" : "\n");
     }
     return listing->scratch.failed ? CLP_NO_MEMORY : CLP_OK;
 }

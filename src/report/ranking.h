@@ -13,6 +13,7 @@ struct clp_ranking {
     const struct clp_choice_options *options;
     size_t most;                              /* the most lines that the table shows */
     const char *folder;                       /* as in struct clp_report_options */
+    bool bare;                                /* adds neither the heading nor the empty lines around the table */
 };
 
 /* Appends the heading and the table to table->out. On CLP_NO_MEMORY table->out may hold a part of them. */

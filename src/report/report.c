@@ -2,11 +2,14 @@
 /* Builds the report: headings, the rows of each function (or one ranking of lines), a summary, a footer.
  * table.c fills the cells of a row. */
 #include "report.h"
+#include "file_table.h"
+#include "fold.h"
 #include "footer.h"
 #include "hottest.h"
 #include "leak_report.h"
 #include "ranking.h"
 #include "base/escape.h"
+#include "profile/missed.h"
 #include "profile/source.h"
 #include "table.h"
 #include "formats/lprof/wire_rows.h"
@@ -32,12 +35,23 @@ struct report {
     struct clp_table table;
     bool memory;   /* does any column show memory? Then the table is not line_profiler's */
     int64_t blanks_left;   /* of CLP_REPORT_MAX_BLANKS */
-    struct clp_buf hidden; /* marked reports: the source text of the rows in the current stretch */
+    struct clp_fold fold;
 };
 
 struct clp_report_options clp_report_defaults(void)
 {
     return (struct clp_report_options){.unit = 1e-6};
+}
+
+bool clp_report_suits_files(const struct clp_profile *profile, const struct clp_report_options *options)
+{
+    bool found = false;
+
+    if (options->tables != CLP_TABLES_USUAL || options->columns.count != 0 || options->choice.functions != NULL)
+        return false;
+    for (size_t i = 0; i < profile->function_count && !found; i++)
+        found = strncmp(profile->functions[i].name, "<module>", strlen("<module>")) == 0;
+    return found;
 }
 
 /* ---- text of the program ---- */
@@ -73,14 +87,10 @@ static void add_seconds(struct report *report, double nanos)
 struct body {
     const struct clp_profile_function *function;
     struct clp_table_total total;
-    size_t line_width;
     struct clp_wire_rows rows; /* at the first line not yet shown */
     int64_t line;     /* the next row's line number */
     int64_t head_end; /* line number of the last row of the function's head, which is not folded; 0: no head */
-    struct {          /* the consecutive rows that can be folded, since the last row that cannot */
-        size_t start, count; /* offset of their text in report->out, number of rows */
-        bool cold; /* has any of these rows data? */
-    } stretch;
+    size_t missed;    /* place among the function's missed lines */
 };
 
 /* Are the rows of the whole function kept in memory? Rows of longer tables are computed a second time when shown. */
@@ -127,12 +137,7 @@ static clp_status set_rows(struct report *report, struct body *body)
     return CLP_OK;
 }
 
-static void add_number(struct report *report, const struct body *body, const char *number)
-{
-    clp_number_add(report->out, body->line_width, number);
-}
-
-static void add_plain_row(struct report *report, const struct body *body, int64_t line,
+static void add_plain_row(struct report *report, struct body *body, int64_t line,
                           const struct clp_table_row *row, const char *lead,
                           struct clp_span contents)
 {
@@ -140,8 +145,11 @@ static void add_plain_row(struct report *report, const struct body *body, int64_
 
     snprintf(number, sizeof number, "%lld", (long long)line);
     clp_table_start_row(&report->table, row);
-    add_number(report, body, number);
-    clp_table_add_cells(&report->table, row);
+    clp_number_add(report->out, report->fold.width, number);
+    if (row == NULL && report->options->marked && clp_missed_is(body->function, &body->missed, line))
+        clp_table_add_missed(&report->table);
+    else
+        clp_table_add_cells(&report->table, row);
     clp_table_add_source(&report->table, lead, contents);
 }
 
@@ -156,37 +164,6 @@ static bool stays(const struct report *report, const struct body *body, int64_t 
         return true;
     return row != NULL && row->data &&
            (row->time >= least || (report->memory && row->memory >= least));
-}
-
-/* Ends a stretch of rows that can be folded. One "..." row replaces its rows if there are at least two and one of
- * them has data. */
-static void end_stretch(struct report *report, struct body *body)
-{
-    bool marked = report->options->marked;
-
-    if (body->stretch.cold && body->stretch.count > 1) {
-        clp_buf_cut(report->out, body->stretch.start);
-        clp_buf_add_text(report->out, marked ? CLP_MARK_FOLDED : "");
-        add_number(report, body, "...");
-        clp_buf_add_text(report->out, "\n");
-        clp_buf_add(report->out, clp_buf_text(&report->hidden), report->hidden.used);
-    }
-    clp_buf_cut(&report->hidden, 0);
-    body->stretch.count = 0;
-    body->stretch.cold = false;
-}
-
-static void note_in_stretch(struct report *report, struct body *body,
-                            const struct clp_table_row *row, struct clp_span contents)
-{
-    if (body->stretch.count++ == 0)
-        body->stretch.start = report->out->used;
-    body->stretch.cold |= row != NULL && row->data;
-    if (!report->options->marked)
-        return;
-    clp_buf_add_text(&report->hidden, CLP_MARK_HIDDEN);
-    clp_escape_add(&report->hidden, contents.text, contents.bytes);
-    clp_buf_add_text(&report->hidden, "\n");
 }
 
 /* Finds the last line of the function's head: its decorators and the line with the def. Returns 0 where no def is
@@ -227,9 +204,9 @@ static void add_row(struct report *report, struct body *body, struct clp_span co
     }
     if (report->options->min_percent != 0) {
         if (stays(report, body, line, row, running))
-            end_stretch(report, body);
+            clp_fold_end(&report->fold);
         else
-            note_in_stretch(report, body, row, contents);
+            clp_fold_note(&report->fold, row != NULL && row->data, contents);
     }
     add_plain_row(report, body, line, row, running ? " >" : "  ", contents);
     if (report->options->min_percent == 0) /* folding cuts rows out of the buffer, so they must still be there */
@@ -277,7 +254,7 @@ static void add_rows(struct report *report, struct body *body)
         while (clp_source_next_line(&rest, &line))
             add_row(report, body, line);
     add_lone_rows(report, body, INT64_MAX);
-    end_stretch(report, body);
+    clp_fold_end(&report->fold);
 }
 
 static void add_compiler(struct report *report, const struct clp_profile_function *function)
@@ -325,9 +302,7 @@ static void add_place(struct report *report, const struct clp_profile_function *
 
 static clp_status add_function(struct report *report, const struct clp_profile_function *function)
 {
-    struct body body = {.function = function, .line_width = strlen(line_title)};
-    if (report->options->widths.line > body.line_width)
-        body.line_width = report->options->widths.line;
+    struct body body = {.function = function};
     clp_status status = set_rows(report, &body);
 
     if (status != CLP_OK)
@@ -340,8 +315,8 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
     add_place(report, function);
     clp_buf_add_text(report->out, "\n");
     clp_table_start_titles(&report->table);
-    clp_table_add_title(&report->table, 'n', body.line_width, line_title);
-    clp_table_add_titles(&report->table, body.line_width);
+    clp_table_add_title(&report->table, 'n', report->fold.width, line_title);
+    clp_table_add_titles(&report->table, report->fold.width);
     add_rows(report, &body);
     clp_buf_add_text(report->out, "\n");
     return CLP_OK;
@@ -354,6 +329,7 @@ static void add_summary_time(struct report *report, double nanos)
     struct clp_number number;
 
     clp_number_set_time(&number, nanos);
+    clp_buf_add_text(report->out, report->options->marked ? CLP_MARK_LINE : "");
     if (fits_units(report))
         clp_buf_add_format(report->out, "%s - ", number.text);
     else
@@ -422,11 +398,28 @@ static clp_status add_lines(struct report *report)
     return clp_ranking_add(&ranking, &report->table);
 }
 
+static clp_status add_files(struct report *report)
+{
+    const struct clp_file_tables tables = {
+        .profile = report->profile,
+        .choice = &report->choice,
+        .options = &report->options->choice,
+        .fold = &report->fold,
+        .min_percent = report->options->min_percent,
+        .folder = report->options->folder,
+        .drain = &report->options->drain,
+    };
+
+    return clp_file_tables_add(&tables, &report->table);
+}
+
 static clp_status add_tables(struct report *report)
 {
     if (report->options->no_details)
         return CLP_OK;
-    return report->options->lines != 0 ? add_lines(report) : add_functions(report);
+    if (report->options->lines != 0)
+        return add_lines(report);
+    return report->options->tables == CLP_TABLES_FILES ? add_files(report) : add_functions(report);
 }
 
 static clp_status add_hottest(struct report *report)
@@ -456,17 +449,23 @@ static clp_status add_report(struct report *report)
         add_summary(report);
     if ((report->memory && !report->options->no_details) || report->options->footer)
         add_footer(report);
-    clp_leak_report_text(report->profile, report->options->folder, report->out);
+    clp_leak_report_text(report->profile, report->options->folder, report->options->marked, report->out);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
-/* The default columns: [with --self, or --lines?][with memory?]. */
+/* The default columns: [with --self, or of lines of many functions?][with memory?]. */
 static const char *const usual_columns[3][2] = {
     {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
     {"hits,time,per-hit,percent,self,self-percent",
      "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment"},
     {"hits,time,self,share", "hits,time,self,share,mem,increment"},
 };
+
+/* Are lines of different functions in one table? Then they are shares of the whole program. */
+static bool ranks(const struct clp_report_options *options)
+{
+    return options->lines != 0 || options->tables == CLP_TABLES_FILES;
+}
 
 static void choose_columns(struct report *report)
 {
@@ -477,7 +476,7 @@ static void choose_columns(struct report *report)
 
     report->columns = options->columns;
     if (report->columns.count == 0) {
-        size_t usual = options->self ? 1 : options->lines != 0 && has_self(report) ? 2 : 0;
+        size_t usual = options->self ? 1 : ranks(options) && has_self(report) ? 2 : 0;
         (void)clp_columns_parse(&report->columns, usual_columns[usual][memory], &bytes);
         if (memory && clp_columns_allocated_tells(profile))
             clp_columns_add(&report->columns, "allocated");
@@ -498,19 +497,23 @@ static bool has_share(const struct clp_columns *columns)
 
 static clp_status make_report(struct report *report)
 {
+    size_t usual = strlen(line_title), least = report->options->widths.line, line_width = least > usual ? least : usual;
+
     report->table = (struct clp_table){.out = report->out, .columns = &report->columns,
                                        .scale = &report->scale,
                                        .widths_least = &report->options->widths,
                                        .marked = report->options->marked};
-    if (report->options->marked || report->options->hottest || report->options->lines != 0 || has_share(&report->options->columns))
+    if (report->options->marked || report->options->hottest || ranks(report->options) ||
+        has_share(&report->options->columns))
         report->table.whole = clp_whole_of(report->profile, report->scale.raw_times);
     choose_columns(report);
-    clp_buf_init(&report->hidden, report->out->mem);
+    clp_fold_init(&report->fold, report->out, report->options->marked);
+    report->fold.width = line_width;
     clp_status status = add_report(report);
-    if (report->hidden.failed)
+    if (report->fold.hidden.failed)
         status = CLP_NO_MEMORY;
     clp_table_clear(&report->table);
-    clp_buf_clear(&report->hidden);
+    clp_fold_clear(&report->fold);
     return status;
 }
 

@@ -70,6 +70,11 @@ static char letter_of(const struct clp_column *column)
     return is_share ? 'p' : letters[clp_measure_rows[column->measure].kind];
 }
 
+static char capital(char letter)
+{
+    return (char)(letter - 'a' + 'A');
+}
+
 static void add_title_mark(const struct clp_table *table, char letter)
 {
     if (!table->marked)
@@ -97,12 +102,19 @@ void clp_table_add_titles(const struct clp_table *table, size_t before)
 
     for (size_t i = 0; i < table->columns->count; i++) {
         const struct clp_column *column = table->columns->items[i];
-        clp_table_add_title(table, letter_of(column), table->widths[i] + 1, column->title);
+        char letter = letter_of(column);
+        clp_table_add_title(table, column == table->sorted_by ? capital(letter) : letter, table->widths[i] + 1,
+                            column->title);
         whole += table->widths[i] + 1;
     }
-    clp_table_add_title(table, 's', 0, source_title);
+    clp_table_end_titles(table, 's', source_title, whole);
+}
+
+void clp_table_end_titles(const struct clp_table *table, char letter, const char *title, size_t width)
+{
+    clp_table_add_title(table, letter, 0, title);
     clp_buf_add_text(table->out, table->marked ? "\n" CLP_MARK_TITLES : "\n");
-    clp_buf_add_repeated(table->out, '=', whole);
+    clp_buf_add_repeated(table->out, '=', width);
     clp_buf_add_text(table->out, "\n");
 }
 
@@ -138,10 +150,26 @@ static void end_cell(const struct clp_table *table)
 void clp_table_add_cells(const struct clp_table *table, const struct clp_table_row *row)
 {
     end_cell(table);
+    for (size_t i = 0; i < table->columns->count; i++)
+        clp_table_add_cell(table, table->widths[i] + 1, row == NULL ? "" : row->cells[i].text);
+}
+
+void clp_table_add_cell(const struct clp_table *table, size_t width, const char *text)
+{
+    clp_number_add(table->out, width, text);
+    end_cell(table);
+}
+
+void clp_table_add_missed(const struct clp_table *table)
+{
+    struct clp_table_row row = {0};
+
     for (size_t i = 0; i < table->columns->count; i++) {
-        clp_number_add(table->out, table->widths[i] + 1, row == NULL ? "" : row->cells[i].text);
-        end_cell(table);
+        const struct clp_column *column = table->columns->items[i];
+        if (column->measure == CLP_MEASURE_hits && column->form == CLP_COLUMN_AMOUNT)
+            row.cells[i].text[0] = '0';
     }
+    clp_table_add_cells(table, &row);
 }
 
 void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text)

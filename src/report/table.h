@@ -7,13 +7,15 @@
  *
  *   CLP_MARK_HEADING  a line of a heading
  *   CLP_MARK_TITLES   the titles of a table, or the rule below them; before each title stands CLP_MARK_TITLE and a
- *                     letter: n line number, l file and line, f function, c count, t time, p percent, b bytes,
- *                     s source
+ *                     letter: n line number, o line number on one side of a comparison, l place, f function,
+ *                     w function with a place, c count, t time, p percent, b bytes, d change, s source, x other text.
+ *                     The letter of the column by which rows are sorted is a capital
  *   CLP_MARK_ROW      a row: two digits, the heat of the row's time (e for an estimated time) and of its memory,
  *                     both relative to the whole program, then the cells with CLP_MARK_CELL between them
  *   CLP_MARK_FOLDED   the "..." row in the place of folded rows
  *   CLP_MARK_HIDDEN   the source text of a folded row: not shown, but a string literal that goes on in later rows
- *                     may begin in it */
+ *                     may begin in it
+ *   CLP_MARK_LINE     a line that is cropped in its middle. Lines without a mark are wrapped between words */
 #ifndef CLP_TABLE_H
 #define CLP_TABLE_H
 
@@ -27,6 +29,7 @@
 #define CLP_MARK_ROW "\x03"
 #define CLP_MARK_HIDDEN "\x04"
 #define CLP_MARK_FOLDED "\x05"
+#define CLP_MARK_LINE "\x06"
 #define CLP_MARK_TITLE "\x1e"
 #define CLP_MARK_CELL "\x1f"
 
@@ -44,6 +47,7 @@ struct clp_table {
     const struct clp_column_scale *scale; /* borrowed */
     const struct clp_widths *widths_least; /* borrowed */
     bool marked;
+    const struct clp_column *sorted_by; /* the column by which rows are sorted; NULL: none */
     struct clp_whole whole; /* of the profile; needed for marks and for the column of program shares */
     struct clp_table_row *rows; /* owned; clp_table_clear frees them */
     size_t count, room;
@@ -69,11 +73,17 @@ void clp_table_start_titles(const struct clp_table *table);
 void clp_table_add_title(const struct clp_table *table, char letter, size_t width,
                          const char *title);
 void clp_table_add_titles(const struct clp_table *table, size_t before);
+/* Writes the last title, the end of the line, and a rule `width` characters long. */
+void clp_table_end_titles(const struct clp_table *table, char letter, const char *title, size_t width);
 
 /* Write a row (NULL: a row without data): its start, then the cells of the columns. The caller writes what stands
  * before the columns between the two calls. */
 void clp_table_start_row(const struct clp_table *table, const struct clp_table_row *row);
 void clp_table_add_cells(const struct clp_table *table, const struct clp_table_row *row);
+/* Writes one cell, aligned to the right. */
+void clp_table_add_cell(const struct clp_table *table, size_t width, const char *text);
+/* The cells of a line that holds code and never ran: 0 hits. */
+void clp_table_add_missed(const struct clp_table *table);
 /* Writes the last cell, the line's source text behind `lead`, and ends the row. */
 void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text);
 

@@ -2,9 +2,6 @@
 #include "whole.h"
 #include "formats/lprof/wire_rows.h"
 
-/* Bytes below which a change of memory means nothing: a few pages come and go by chance. */
-#define LEAST_MOVED (64 * 1024)
-
 double clp_whole_self(const struct clp_measures *measures, bool raw_times)
 {
     return (double)(raw_times ? measures->raw_self : measures->self);
@@ -15,7 +12,7 @@ double clp_whole_moved(const struct clp_measures *measures)
     double moved = (double)clp_measures_increment(measures);
 
     moved = moved < 0 ? -moved : moved;
-    return measures->rss != 0 && moved >= LEAST_MOVED ? moved : 0;
+    return measures->rss != 0 && moved >= CLP_WHOLE_LEAST_MOVED ? moved : 0;
 }
 
 uint64_t clp_whole_total(const struct clp_profile *profile, const struct clp_profile_function *function,

@@ -5,6 +5,9 @@
 
 #include "profile/profile.h"
 
+/* Bytes below which a change of memory means nothing: a few pages come and go by chance. */
+#define CLP_WHOLE_LEAST_MOVED (64 * 1024)
+
 struct clp_whole {
     double self;  /* nanoseconds: the self times of all lines; 0 where the profile has none, as line_profiler's files */
     double time;  /* nanoseconds: `self`; where there is none, the time of the function that took most */

@@ -318,7 +318,7 @@ def test_a_confidence_judges_by_the_spread_of_the_files(tmp_path):
 
 def test_a_confidence_finds_what_one_strange_file_would_hide(tmp_path):
     old, new = sides(tmp_path, [10 + i / 10 for i in range(10)], [14 + i / 10 for i in range(9)] + [10])
-    assert "slower" not in diff(tmp_path, *old, "--", *new).out
+    assert "(slower)" not in diff(tmp_path, *old, "--", *new).out
     out = diff(tmp_path, *old, "--", *new, "--confidence", "99.9").out
     assert "  (slower)\n" in out and re.search(r"Time before +Time after +Change +\+- +%  Line Contents", out)
     # nine tenths of the values of each side: 10.1 to 10.8, and 14.0 to 14.7

@@ -3,17 +3,16 @@
 known, how it is worked with, and that nothing in a profile gets out of being text."""
 import base64
 import fnmatch
-import json
 import os
 import re
 import signal
 import sys
-import time
 
 import msgpack
 import pytest
 from browser import browser  # noqa: F401  (a fixture)
-from harness import BUILD, ROOT, run, run_ckernprof, run_viewer
+from harness import BUILD, ROOT, run, run_ckernprof
+from opened_page import Page, make, page  # noqa: F401  (a fixture)
 
 Keys = pytest.importorskip("selenium.webdriver", reason="selenium is not installed").Keys
 
@@ -66,113 +65,6 @@ def write(path, functions, timeline=None, **meta):
         "meta": {**META, **meta}, **({"timeline": timeline} if timeline else {}),
     }, unicode_errors="surrogateescape"))  # fmt: skip
     return path
-
-
-def make(folder, *files, options=(), env=None):
-    """The page of some profiles: its path, and what was said."""
-    page = folder / "report.html"
-    ended = run_viewer(["--format", "html", "-o", page, *options, *files], folder,
-                       env={"VIRTUAL_ENV": sys.prefix, **(env or {})})
-    assert (ended.out, ended.code) == ("", 0), ended.err
-    return page, ended.err
-
-
-class Page:
-    """A page in the browser."""
-
-    def __init__(self, driver):
-        self.driver = driver
-        self.js = driver.execute_script
-
-    def open(self, path, runs=True):
-        """runs: does the page's script? Then its rows are waited for."""
-        self.driver.get_log("browser")
-        self.driver.get_log("performance")
-        self.driver.get(path.as_uri())
-        if runs:
-            self.until("""return typeof everyFunction === "undefined" ||
-                !everyFunction.length || document.querySelectorAll("#functions tbody tr").length > 2""")
-        return self
-
-    def rows(self, table="functions"):
-        """Of the rows that exist: {heading: text}"""
-        return self.js("""
-            const table = document.querySelector("#" + arguments[0] + " table");
-            const titles = [...table.tHead.querySelectorAll("button")].map((b) => b.textContent);
-            return [...table.tBodies[0].rows].filter((row) => row.cells.length > 1).map((row) =>
-                Object.fromEntries(titles.map((title, i) => [title, row.cells[i].textContent])));
-            """, table)
-
-    def column(self, title, table="functions"):
-        return [row[title] for row in self.rows(table)]
-
-    def text(self, selector):
-        return self.js("return document.querySelector(arguments[0]).innerText", selector)
-
-    def click(self, selector):
-        self.driver.find_element("css selector", selector).click()
-
-    def heading(self, title, table="functions"):
-        [found] = [b for b in self.driver.find_elements("css selector", f"#{table} thead button")
-                   if b.get_attribute("textContent") == title]
-        return found
-
-    def order(self, table="functions"):
-        return self.js("""return [...document.querySelectorAll("#" + arguments[0] + " th")]
-            .filter((cell) => cell.ariaSort !== "none").map((cell) => [cell.textContent, cell.ariaSort])
-            """, table)
-
-    def press(self, *keys):
-        from selenium.webdriver import ActionChains
-
-        ActionChains(self.driver).send_keys(*keys).perform()
-
-    def search(self, text):
-        self.press("/")
-        box = self.driver.switch_to.active_element
-        assert box.get_attribute("id") == "search"
-        box.clear()
-        box.send_keys(text)
-        self.until("return document.getElementById('search').value === arguments[0]", text)
-        time.sleep(0.2)  # the page waits a moment for more
-
-    def until(self, script, *arguments):
-        end = time.monotonic() + 20
-        while not self.js(script, *arguments):
-            assert time.monotonic() < end, script
-            time.sleep(0.05)
-
-    def emulate(self, media="", **features):
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "media": media, "features": [{"name": name.replace("_", "-"), "value": value}
-                                         for name, value in features.items()]})  # fmt: skip
-
-    def complaints(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def asked_for(self):
-        """Every address that was asked for since the page was opened, but for those inside the browser
-        (its own start page may still be loading)."""
-        found = []
-        for entry in self.driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                asked = message["params"]
-                if not asked["documentURL"].startswith("chrome"):
-                    found.append(asked["request"]["url"])
-        return found
-
-
-@pytest.fixture
-def page(browser):  # noqa: F811
-    """The browser; in the end it must have nothing to complain about, and must have asked for nothing
-    but the page."""
-    page = Page(browser)
-    yield page
-    page.emulate()
-    assert page.complaints() == []
-    addresses = {address.split("#")[0] for address in page.asked_for()}
-    assert [a for a in addresses if not a.startswith("file:///")] == [] and len(addresses) <= 1
 
 
 @pytest.fixture(scope="module")
@@ -549,8 +441,10 @@ def test_the_source_is_not_known(page, tmp_path):
     one["text"] = None
     one["lines"]["line"] = [9, 2**31 - 1]
     page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
+    assert page.column("Line", "source") == ["9", "…", str(2**31 - 1)]
+    assert page.column("Time", "source") == ["200 ms", "", "100 ms"]
+    page.press("w")
     assert page.column("Line", "source") == ["9", str(2**31 - 1)]
-    assert page.column("Time", "source") == ["200 ms", "100 ms"]
     assert page.text("#notes") == "The source is not known."
 
 
@@ -645,6 +539,7 @@ def test_only_the_hottest_functions_have_colours_and_the_page_says_so(page, tmp_
     functions = [function(f"f{i}", 1, text, {"line": [2], "hits": [1], "time": [100 - i],
                           "self": [100 - i]}, 100 - i) for i in range(3)]  # fmt: skip
     page.open(make(tmp_path, write(tmp_path / "p", functions))[0])
+    page.press("w")
     assert page.js("return document.querySelectorAll('#source code .str').length") > 10
     assert page.text("#notes") == ""
     page.driver.find_elements("css selector", "#functions td button")[2].click()
@@ -885,7 +780,7 @@ RTL = "x = '\u05d0\u05d1' + 1"
 def assert_nothing_ran(page):
     from selenium.common.exceptions import NoAlertPresentException
 
-    assert page.js("return [window.ran, document.querySelectorAll('script').length]") == [None, 3]
+    assert page.js("return [window.ran, document.querySelectorAll('script').length]") == [None, 4]
     with pytest.raises(NoAlertPresentException):
         page.driver.switch_to.alert.text  # noqa: B018
     planted = page.js("""return document.querySelectorAll(
@@ -988,6 +883,7 @@ def test_a_text_that_pygments_would_take_minutes_for_has_no_colours(page, tmp_pa
     one = function("f", 1, "def f():\n" + text, {"line": [1], "hits": [1], "time": [10**9],
                    "self": [10**9]}, 10**9)  # fmt: skip
     page.open(make(tmp_path, write(tmp_path / "p", [one, *known()]))[0])
+    page.press("w")
     assert page.text("#name") == "f"
     assert page.js("return document.querySelectorAll('#source .kw').length") == 0
     page.driver.find_elements("css selector", "#functions td button")[1].click()

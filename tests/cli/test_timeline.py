@@ -70,8 +70,10 @@ def test_memory_over_time(ran):
 
 def test_stays_in_functions(ran):
     [series] = timeline(ran)
-    marks = {mark["name"]: mark for mark in series["marks"]}
-    assert set(marks) == {"outer", "inner"} and len(series["marks"]) == 2
+    quick = [mark for mark in series["marks"] if mark["name"] == "quick"]
+    assert len(quick) < 10  # a sample may happen to see a short call
+    marks = {mark["name"]: mark for mark in series["marks"] if mark not in quick}
+    assert set(marks) == {"outer", "inner"} and len(series["marks"]) == 2 + len(quick)
     outer, inner = marks["outer"], marks["inner"]
     assert (outer["level"], inner["level"]) == (0, 1)
     assert outer["line"] == 3 and outer["file"].endswith("program.py")

@@ -66,7 +66,7 @@ def folder(tmp_path):
 
 
 REPORTS = {
-    "usual": [], "self": ["--self"], "lines": ["--lines", "9"], "no-memory": ["--no-memory"],
+    "usual": ["--no-by-file"], "files": [], "self": ["--self"], "lines": ["--lines", "9"], "no-memory": ["--no-memory"],
     "summarize": ["-m", "--top", "2"], "details": ["-v"], "processes": ["--processes"],
     "folded": ["--min-percent", "20"], "unit": ["-u", "1e-9"],
     "columns": ["--columns", "hits,time,self,await,max,mem,grown,released,largest,blocks,share,per-hit"],
@@ -80,7 +80,7 @@ def test_nothing_wraps(color, columns, folder):
     for words in REPORTS.values():
         lines = screen(folder, "--color", color, *words, "p.lprof", columns=columns)
         assert len(lines) > 5
-        if columns == 60 and words == []:
+        if columns == 60 and words == ["--no-by-file"]:
             assert sum("…" in line for line in lines) >= 3
             assert any("Columns left out at a width of 60: Per Hit" in line for line in lines)
 
@@ -94,20 +94,20 @@ def test_the_width_of_the_environment_and_of_a_terminal_without_one(folder):
 
 @pytest.mark.parametrize("color", COLOURS)
 def test_times_have_the_units_that_fit(color, folder):
-    lines = screen(folder, "--color", color, "-m", "p.lprof", columns=200)
+    lines = screen(folder, "--color", color, "--no-by-file", "-m", "p.lprof", columns=200)
     text = "\n".join(lines)
     assert "Timer unit" not in text and "\nTotal time: 2.00 s\n" in text and "\nTotal time: 120 ns\n" in text
     rows = [next(line for line in lines if line.startswith(f"{number:6} ")) for number in (101, 102, 8, 9)]
     shown = [re.match(r".{16} (.{9}) ", row)[1] for row in rows]
     assert shown == ["  1.19 s ", " 34.7  ms", "120    ns", "  0      "]
     assert any(re.match(r"  1.22 s  - /home/\S+:100 - a_func", line) for line in lines)
-    lines = screen(folder, "--color", color, "-u", "ms", "p.lprof", columns=200)
+    lines = screen(folder, "--color", color, "--no-by-file", "-u", "ms", "p.lprof", columns=200)
     assert lines[0] == "Timer unit: 0.001 s" and "       34.7 " in "\n".join(lines)
 
 
 @pytest.mark.parametrize("color", COLOURS)
 def test_what_matters_stands_first(color, folder):
-    lines = screen(folder, "--color", color, "p.lprof", columns=200)
+    lines = screen(folder, "--color", color, "--no-by-file", "p.lprof", columns=200)
     assert lines[0] == "Hottest lines by self: 5 of 5"
     rows = [line for line in lines[4:9]]
     assert re.match(r"\S+_name.py:101  \S+ +1.19 s +56.0  result = await gather", rows[0])
@@ -128,9 +128,9 @@ def test_modules_stand_last(folder):
     def names(text):
         return re.findall(r"^Function: (\S+) at", text, re.M)
 
-    assert names("\n".join(screen(folder, "p.lprof"))) == [LONG, "work", "<module>"]
+    assert names("\n".join(screen(folder, "--no-by-file", "p.lprof"))) == [LONG, "work", "<module>"]
     assert names(run([*viewer_command(), "p.lprof"], folder).out) == ["<module>", LONG, "work"]
-    assert names("\n".join(screen(folder, "-t", "p.lprof"))) == ["work", LONG, "<module>"]
+    assert names("\n".join(screen(folder, "--no-by-file", "-t", "p.lprof"))) == ["work", LONG, "<module>"]
 
 
 def test_colours_are_the_default_on_a_terminal(folder, script, tmp_path):
@@ -146,7 +146,7 @@ def test_colours_are_the_default_on_a_terminal(folder, script, tmp_path):
 
 def test_units_are_dim_and_heat_is_relative_to_the_program(folder):
     pytest.importorskip("rich")
-    data, _ = on_terminal([*viewer_command(), "p.lprof"], folder, 200)
+    data, _ = on_terminal([*viewer_command(), "--no-by-file", "p.lprof"], folder, 200)
     text = data.decode()
     assert "\x1b[2ms\x1b[0m" in text and "\x1b[2mns\x1b[0m" in text
     cold = next(line for line in text.split("\n") if "     8" in line)

@@ -104,6 +104,8 @@ static inline bool test_same_function(const struct clp_profile_function *a,
     for (size_t i = 0; same && i < a->line_count; i++)
         same = a->lines[i].line == b->lines[i].line &&
                test_same_measures(&a->lines[i].measures, &b->lines[i].measures);
+    same = same && a->missed_count == b->missed_count &&
+           (a->missed_count == 0 || memcmp(a->missed, b->missed, a->missed_count * sizeof *a->missed) == 0);
     same = same && a->leak_count == b->leak_count;
     for (size_t i = 0; same && i < a->leak_count; i++)
         same = a->leaks[i].line == b->leaks[i].line && a->leaks[i].bytes == b->leaks[i].bytes &&
@@ -189,6 +191,8 @@ static inline void test_check_profile(struct clp_profile *profile)
         cr_assert_leq(function->line_count, function->line_room);
         for (size_t j = 1; j < function->line_count; j++)
             cr_assert_lt(function->lines[j - 1].line, function->lines[j].line);
+        for (size_t j = 1; j < function->missed_count; j++)
+            cr_assert_lt(function->missed[j - 1], function->missed[j]);
         cr_assert_eq(clp_profile_add_function(profile, function->file, function->name,
                                               function->first_line, &found), CLP_OK);
         cr_assert_eq(found, function, "function %zu is not the one its key finds", i);

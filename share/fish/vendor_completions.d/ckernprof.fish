@@ -40,6 +40,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l self -d 'also show time 
 complete -c ckernprof -n '__ckernprof_takes_options' -l sort-by -x -a 'hits time raw-time self raw-self await max mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l top -r -d 'show only the top N functions (default: all)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l lines -r -d 'one table of the N hottest lines of all functions'
+complete -c ckernprof -n '__ckernprof_takes_options' -l by-file -d 'show whole files, each once (default: auto)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l function -r -d 'show only functions whose name matches'
 complete -c ckernprof -n '__ckernprof_takes_options' -l file -r -d 'show only files whose path or its end matches'
 complete -c ckernprof -n '__ckernprof_takes_options' -l min-percent -r -d 'hide rows below P % of their function (default: 0)'

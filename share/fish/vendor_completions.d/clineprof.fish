@@ -10,6 +10,7 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge 
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l sort-by -x -a 'hits time raw-time self raw-self await max mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l top -r -d 'show only the top N functions (default: all)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l lines -r -d 'one table of the N hottest lines of all functions'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l by-file -d 'show whole files, each once (default: auto)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l function -r -d 'show only functions whose name matches'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l file -r -d 'show only files whose path or its end matches'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -l min-percent -r -d 'hide rows below P % of their function (default: 0)'
@@ -30,7 +31,7 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge 
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -s V -l version -d 'print the version'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top recover mem hook' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a diff
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -s u -l unit -r -d 'unit of the times in tables, in seconds (default: 1e-6)'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -s u -l unit -r -d 's, ms, us, ns, 1e-3, .. (default: auto or 1e-6)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l measure -r -d 'compare these besides hits: time,self,mem,.. (default: time,increment)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l top -r -d 'show only the N functions that changed most'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l color -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
@@ -45,7 +46,7 @@ complete -c clineprof -n '__fish_seen_subcommand_from diff' -s h -l help -d 'pri
 complete -c clineprof -n __fish_use_subcommand -a ab
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -s n -l runs -r -d 'how often each program runs (default: 10)'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -l keep -r -d 'keep the profiles of all runs in FOLDER'
-complete -c clineprof -n '__fish_seen_subcommand_from ab' -s u -l unit -r -d 'unit of the times in tables, in seconds (default: 1e-6)'
+complete -c clineprof -n '__fish_seen_subcommand_from ab' -s u -l unit -r -d 's, ms, us, ns, 1e-3, .. (default: auto or 1e-6)'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -l measure -r -d 'compare these besides hits: time,self,mem,.. (default: time,increment)'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -l top -r -d 'show only the N functions that changed most'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -l color -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
@@ -58,12 +59,14 @@ complete -c clineprof -n '__fish_seen_subcommand_from ab' -l format -x -a 'text 
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -s o -l outfile -r -d 'write to FILE instead of standard output'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a callers
+complete -c clineprof -n '__fish_seen_subcommand_from callers' -l color -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
 complete -c clineprof -n '__fish_seen_subcommand_from callers' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a merge
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s o -l outfile -r -d 'write the sum to FILE; - is standard output (default: merged.lprof)'
 complete -c clineprof -n '__fish_seen_subcommand_from merge' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a top
 complete -c clineprof -n '__fish_seen_subcommand_from top' -l measure -r -d 'show these columns (default: hits,time,self,max,mem,increment)'
+complete -c clineprof -n '__fish_seen_subcommand_from top' -l color -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
 complete -c clineprof -n '__fish_seen_subcommand_from top' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a recover
 complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'write to FILE (default: the name without .live)'

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 from clineprof import _boot
+from clineprof._report import terminal
 
 ME = "clineprof ab"
 NAMES = "old", "new"
@@ -116,9 +117,10 @@ def _complain(text, code):
 
 
 def _show_progress(text):
-    """Replaces the line of progress, if standard error is a terminal."""
+    """Replaces the line of progress, if standard error is a terminal. A longer line could not be removed again."""
     if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K" + (_boot.shown(text) if text else ""))
+        room = shutil.get_terminal_size().columns - 1
+        sys.stderr.write("\r\x1b[K" + (terminal.crop(_boot.shown(text), room, "...") if text else ""))
         sys.stderr.flush()
 
 

@@ -66,10 +66,13 @@ def _name(frame):
     return shared.label(frame.function, frame.line) if frame.line else shared.clipped(frame.function.name)
 
 
+def hue(function):
+    """A colour of its own for each function, the same in every picture and in the page."""
+    return zlib.crc32(function.name.encode("utf-8", "replace")) % 50
+
+
 def _colour(frame):
-    """A colour of its own for each function, the same in every picture."""
-    seed = zlib.crc32(frame.function.name.encode("utf-8", "replace"))
-    return "hsl(%d %d%% %d%%)" % (seed % 50, 85 - 25 * bool(frame.line), 62 + 18 * bool(frame.line))
+    return "hsl(%d %d%% %d%%)" % (hue(frame.function), 85 - 25 * bool(frame.line), 62 + 18 * bool(frame.line))
 
 
 def _escaped(text):

@@ -26,10 +26,11 @@ class Frame:
 
 def frames(profile, options):
     """Returns the root of the tree, a Frame without a function."""
-    root, calls, ways = Frame(None), profile.calls, _ways(profile.calls)
-    made = {place: Frame(calls[place].function) for place in ways}
+    root, calls = Frame(None), profile.calls
+    drawn, _ = ways(calls)
+    made = {place: Frame(calls[place].function) for place in drawn}
     places = {}
-    for place in ways:
+    for place in drawn:
         places.setdefault(calls[place].function, []).append(place)
     sizes = _own_increments(calls)
     for function, rows in _rows(profile, options):
@@ -59,6 +60,28 @@ def frames(profile, options):
     return root
 
 
+def ways(calls):
+    """The places of the calls that have frames, each behind its caller: all but recursion and joined calls. And the
+    homes of the recursion: {place of the recursive call: place of the call where its function stands first}."""
+    below = {None: []}
+    for place, call in enumerate(calls):
+        below.setdefault(call.parent, []).append(place)
+    found, homes, path, rest = [], {}, {}, list(reversed(below[None]))
+    while rest:
+        place = rest.pop()
+        function = calls[max(place, ~place)].function
+        if place < 0:
+            del path[function]
+        elif function in path:
+            homes[place] = path[function]
+        elif function is not None:
+            path[function] = place
+            found.append(place)
+            rest.append(~place)
+            rest += reversed(below.get(place, ()))
+    return found, homes
+
+
 def walk(root):
     """Yields (path, frame) for each frame, callers first: `path` is a list of the frames above, without the root. It is
     the same list each time, so it must be copied to be kept."""
@@ -79,24 +102,6 @@ def stacks(root):
             whole = [*path, frame]
             yield [(at.function, at.line or at.function.line) for at, below in zip(whole, [*whole[1:], None])
                    if at.line or not below.line], frame  # fmt: skip
-
-
-def _ways(calls):
-    """The places of the calls that have frames, each behind its caller: all but recursion and joined calls."""
-    below, rest = {None: []}, []
-    for place, call in enumerate(calls):
-        below.setdefault(call.parent, []).append(place)
-    found, path, rest = [], set(), list(reversed(below[None]))
-    while rest:
-        place = rest.pop()
-        if place < 0:
-            path.remove(calls[~place].function)
-        elif calls[place].function is not None and calls[place].function not in path:
-            path.add(calls[place].function)
-            found.append(place)
-            rest.append(~place)
-            rest += reversed(below.get(place, ()))
-    return found
 
 
 def _own_increments(calls):

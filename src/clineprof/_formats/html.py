@@ -17,9 +17,11 @@ import json
 import string
 import sys
 
+from clineprof._formats import contexts
 from clineprof._html import colours, measures, texts, timeline
 
 _USUAL = {"unit": 1e-6, "raw_times": False, "memory": True}
+_SCRIPTS = "numbers.js", "table.js", "profile.js", "calls.js", "file.js", "flame.js", "page.js"
 _PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
 
 
@@ -27,7 +29,7 @@ def render(profile, options):
     """The page as bytes."""
     view = _View(profile, options)
     jinja = _jinja()
-    style, script = _parts("tables.css", "page.css"), _parts("numbers.js", "table.js", "profile.js", "page.js")
+    style, script = _parts("tables.css", "page.css"), _parts(*_SCRIPTS)
     values = {
         "title": texts.plain(view.title()),
         "command": texts.shown(view.title()),
@@ -38,6 +40,7 @@ def render(profile, options):
         "tables": view.tables(jinja, view.that_matter()) if jinja else texts.Markup(),
         "functions": _harmless(view.functions()),
         "lines": _harmless(*view.lines()),
+        "calls": _harmless(*view.calls()),
         "script": texts.Markup(script),
     }
     _say_what_is_missing(jinja, view.runs)
@@ -105,6 +108,7 @@ class _View:
             "measures": [(m.column, m.title, m.unit, m.needs, m.merge, self.page_of(m), m.about)
                          for m in measures.SHOWN],
             "hidden": texts.HIDDEN, "kinds": colours.KINDS,
+            "calls": bool(self.profile.calls), "raw": self.options["raw_times"],
             "coloured": -1 if self.runs is None else len(self.runs),
         }, separators=(",", ":"))
 
@@ -116,6 +120,11 @@ class _View:
         """The second JSON of the page: one line for each function, in the same order, with the function's lines."""
         runs, dump = self.runs or {}, json.JSONEncoder(separators=(",", ":")).encode
         return [dump([*m.details(), runs.get(m.index, 0)]) for m in self.measures]
+
+    def calls(self):
+        """The third JSON of the page: a line with who calls whom, and one with the tree of calls."""
+        functions, dump = [m.function for m in self.measures], json.JSONEncoder(separators=(",", ":")).encode
+        return [dump(of(self.profile, functions, self.options)) for of in (contexts.edges, contexts.tree)]
 
     def that_matter(self):
         return measures.that_matter(self.measures, _PAPER_FUNCTIONS)

@@ -59,6 +59,8 @@ def _function(function, columns, memory):
     }  # fmt: skip
     if function.running:
         made["running"] = function.running
+    if function.missed:
+        made["missed"] = function.missed
     if function.leaks and memory:
         made["leaks"] = function.leaks
     if function.source_changed:

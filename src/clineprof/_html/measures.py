@@ -41,10 +41,11 @@ class Measures:
                 self.hits, self.rss, self.increment, len(f.numbers), len(f.running), f.compiler or "")
 
     def details(self):
-        """Returns what the page needs to show the source: line numbers, columns, text, and the running lines."""
+        """Returns what the page needs to show the source: line numbers, columns, text, the lines that are running and
+        those that never ran."""
         f = self.function
         text = None if f.source is None else "\n".join(f.texts().values())
-        return [f.numbers, self.columns, text, f.running]
+        return [f.numbers, self.columns, text, f.running, f.missed]
 
 
 def _columns(function, options):

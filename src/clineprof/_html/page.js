@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: MIT
-// The page: lists (functions, lines, and leaks if there are any) above the source of the open function. profile.js comes
-// before it in the same script.
+// The page: lists (functions, lines, the flame graph, leaks) above the source of the open function. The other
+// parts come before it in the same script.
 "use strict";
 
 // ---- the source of the open function
 
-let shown = null; // {function, rows, starts: first run of each line and its offset}
-const source = new Table(at("source"), "Source with measures", "line");
+// {function, line (undefined: none was chosen), members (functions), rows, columns, running, missed, shared (lines of
+//  several functions), colours}: of the function, or of its whole file
+let shown = null;
+let wholeFiles = true;
+const source = new Table(at("source"), "Source with measures", "line", pick, () => {});
 source.descending = false;
 
 function putSource(cell, row, tr) {
-  const { rows } = shown, details = detailsOf(shown.function);
+  const { rows, running, shared, colours } = shown, number = rows.number[row];
   const code = element("code"), text = rows.text[row];
   cell.classList.add("code");
-  if (details.running.includes(rows.number[row])) {
+  tr.classList.toggle("within", wholeFiles && isWithin(shown.function, number));
+  if (running.includes(number)) {
     tr.classList.add("running");
     code.append(element("b", "", "> "), element("span", "unseen", "running: "));
   }
-  if (details.runs && shown.starts.has(row)) putColoured(code, text, details.runs, shown.starts.get(row));
+  if (shared.has(number)) tr.title = "The sum of several functions that share the line";
+  if (colours.has(number)) putColoured(code, text, colours.get(number));
   else put(code, text.slice(0, MOST_CHARACTERS));
   if (text.length > MOST_CHARACTERS)
     code.append(element("span", "note", `${count(text.length - MOST_CHARACTERS)} more characters`));
   cell.append(code);
 }
 
-function putColoured(code, text, runs, [run, offset]) {
+// Is the line part of the function's text?
+function isWithin(i, number) {
+  const first = functions[i][LINE], { texts } = detailsOf(i);
+  return number >= first && number < first + (texts?.length ?? 0);
+}
+
+function putColoured(code, text, [runs, run, offset]) {
   let left = Math.min(text.length, MOST_CHARACTERS), from = 0;
   while (left > 0 && run < runs.length) {
     const length = Math.min(left, runs[run] - offset), kind = profile.kinds[runs[run + 1]];
@@ -37,13 +48,13 @@ function putColoured(code, text, runs, [run, offset]) {
   if (left > 0) put(code, text.slice(from, from + left));
 }
 
-// Returns where each row of the known text begins in the runs of colours.
-function startsOf(i, rows) {
+// Returns where each line of the known text begins in the runs of colours: {line: [runs, run, offset in it]}.
+function coloursOf(i) {
   const { runs, texts } = detailsOf(i), starts = new Map();
   if (!runs || !texts) return starts;
-  let run = 0, offset = 0, row = rows.number.indexOf(functions[i][LINE]);
+  let run = 0, offset = 0, number = functions[i][LINE];
   for (const text of texts) {
-    starts.set(row++, [run, offset]);
+    starts.set(number++, [runs, run, offset]);
     offset += text.length + 1;
     while (run < runs.length && offset >= runs[run]) {
       offset -= runs[run];
@@ -53,28 +64,46 @@ function startsOf(i, rows) {
   return starts;
 }
 
+// What stands in the source: the function's own lines, or those of its whole file.
+function linesOf(i) {
+  if (wholeFiles) return listingOf(i);
+  return { ...detailsOf(i), members: [i], rows: rowsOf(i), shared: new Set(), colours: coloursOf(i) };
+}
+
 function open(i, number) {
-  const rows = rowsOf(i);
-  shown = { function: i, rows, starts: startsOf(i, rows) };
+  shown = { ...linesOf(i), function: i, line: number };
   at("name").replaceChildren();
   put(at("name"), functions[i][NAME]);
   at("place").replaceChildren();
   put(at("place"), placeOf(i));
   tellSums(i);
   showSource();
+  showEdges(i);
   document.body.classList.add("reading");
   if (number !== undefined) goTo(number);
+  else if (wholeFiles) source.reveal(source.ids.indexOf(shown.rows.number.indexOf(functions[i][LINE])), true);
+  const place = lists.functions.ids.indexOf(i);
+  if (place >= 0) lists.functions.select(place, false);
+  tellAddress();
+}
+
+// Chooses a line of the open function, so that the address names it.
+function pick(row) {
+  shown.line = shown.rows.number[row];
+  tellAddress("replaceState");
 }
 
 function showSource() {
   const { function: i, rows } = shown;
   const longest = Math.min(rows.text.reduce((most, text) => Math.max(most, text.length), 0), 500);
-  const columns = lineColumns(i, rows);
+  const columns = lineColumns(shown, wholeFiles ? profile.whole : functions[i][TOTAL]);
   if (!columns.some((column) => column.key === source.key))
     [source.key, source.descending] = ["line", false];
   source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
   at("all-columns").hidden = false;
   at("all-columns").setAttribute("aria-pressed", allColumns);
+  at("whole-file").hidden = false;
+  at("whole-file").setAttribute("aria-pressed", wholeFiles);
 }
 
 function tellSums(i) {
@@ -107,6 +136,7 @@ function goToSource(byKeyboard) {
 
 function close() {
   document.body.classList.remove("reading");
+  tellAddress();
   if (current.selected < 0) current.select(0);
   else current.focus();
 }
@@ -223,8 +253,9 @@ const lists = {
   lines: new Table(at("lines"), "Lines", profile.self ? "self" : "time",
     (id) => open(lines.function[id], lines.number[id]), goToSource),
   leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource),
+  flame: new Flame(at("boxes"), open, goToSource),
 };
-let current = lists.functions, words = [];
+let current = lists.functions, words = [], tabShown = "functions";
 
 function tabOf(name) {
   return at("tab-" + name);
@@ -238,10 +269,13 @@ function choose(name, focus) {
     at(tab.getAttribute("aria-controls")).hidden = !chosen;
     if (chosen && focus) tab.focus();
   }
+  tabShown = name;
   current = lists[name] || current;
+  if (name === "flame") lists.flame.read();
   if (name === "lines" && !lists.lines.columns) filterLines();
   if (lists[name]) current.update();
   tellNothing();
+  tellAddress();
 }
 
 function amount(name, found, all) {
@@ -265,25 +299,79 @@ function filterFunctions() {
   amount("functions", lists.functions.ids.length, functions.length);
 }
 
+const isSearched = (i) =>
+  matches((functions[i][NAME] + " " + profile.files[functions[i][FILE]]).toLowerCase());
+
 function foundFunctions() {
-  return everyFunction.filter((i) =>
-    matches((functions[i][NAME] + " " + profile.files[functions[i][FILE]]).toLowerCase()));
+  return everyFunction.filter(isSearched);
 }
 
 function search() {
   words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   filterFunctions();
   if (words.length || lists.lines.columns) filterLines();
+  lists.flame.search();
   tellNothing();
 }
 
 function tellNothing() {
   const empty = current.columns && !current.ids.length && !at(currentName()).hidden;
-  at("nothing").textContent = !empty ? "" : words.length ? "Nothing is found here." : "No function was profiled.";
+  at("nothing").textContent = !empty ? "" : words.length ? "Nothing is found here."
+    : functions.length ? "Nothing took time." : "No function was profiled.";
 }
 
 function currentName() {
   return Object.keys(lists).find((name) => lists[name] === current);
+}
+
+// ---- the address: the part of the URL behind # names the tab, the open function and the line
+
+let following = false; // is the page being brought to where the address says?
+
+// The text that names a function in an address: the same in another page, as long as the function stays in its place.
+const keyOf = (i) => `${placeOf(i)}:${functions[i][NAME]}`;
+const functionsByKey = new Map(everyFunction.map((i) => [keyOf(i), i]));
+
+// Returns the address of a function, or of a line in it; without a tab it leaves the tab as it is.
+function hashOf(i, line, tab) {
+  const parts = new URLSearchParams();
+  if (tab) parts.set("tab", tab);
+  if (i !== undefined) parts.set("function", keyOf(i));
+  if (line !== undefined) parts.set("line", line);
+  return "#" + parts;
+}
+
+// Puts where the page is into the address. Some browsers refuse that to a page within a page; then only the browser's
+// buttons for back and forward lack it.
+function tellAddress(step = "pushState") {
+  if (following) return;
+  const isOpen = shown && (document.body.classList.contains("reading") || !narrow.matches);
+  const hash = isOpen ? hashOf(shown.function, shown.line, tabShown) : hashOf(undefined, undefined, tabShown);
+  try {
+    if (hash !== location.hash) history[step](null, "", hash);
+  } catch {}
+}
+
+// Brings the page to where the address says, as after the browser's button for back.
+function follow() {
+  const asked = new URLSearchParams(location.hash.slice(1)), tab = asked.get("tab");
+  const inSource = at("source").contains(document.activeElement);
+  following = true;
+  if (tab !== tabShown && at("tab-" + tab)?.hidden === false) choose(tab, false);
+  openAsked(asked.get("function"), Number(asked.get("line")) || undefined);
+  following = false;
+  tellAddress("replaceState");
+  if (inSource) at("source").focus({ preventScroll: true });
+}
+
+function openAsked(key, line) {
+  const i = functionsByKey.get(key);
+  if (i !== undefined) {
+    const isOpen = shown?.function === i && shown.line === line && document.body.classList.contains("reading");
+    if (!isOpen) open(i, line);
+  } else if (key !== null && !shown) at("place").textContent = "The link names a function that this profile lacks.";
+  else if (key === null && narrow.matches) document.body.classList.remove("reading");
+  else if (key === null && functions.length) openHottest();
 }
 
 // ---- dark and light
@@ -321,6 +409,11 @@ function turnColumns() {
   if (shown) showSource();
 }
 
+function turnFiles() {
+  wholeFiles = !wholeFiles;
+  if (shown) open(shown.function, shown.line);
+}
+
 function escape() {
   if (document.activeElement === at("search") && at("search").value) {
     at("search").value = "";
@@ -328,18 +421,37 @@ function escape() {
   } else close();
 }
 
+// The list in which keys move: the one with the focus, else that of the tab.
+const listAtHand = () =>
+  [callers, callees].find((table) => table.scroller.contains(document.activeElement)) || current;
+
+function move(step) {
+  const list = listAtHand();
+  list.select(list.selected + step);
+}
+
+// Moves the focus to the callers of the open function; from there to what it calls.
+function goToCalls() {
+  const tables = [callers, callees].filter((table) => !table.scroller.hidden && table.ids.length);
+  const next = tables.indexOf(listAtHand()) + 1, table = tables[next] || tables[0];
+  table?.select(Math.max(0, table.selected));
+}
+
 const KEYS = {
   "/": () => at("search").select(),
   "?": () => at("keys").showModal(),
-  j: () => current.select(current.selected + 1),
-  k: () => current.select(current.selected - 1),
-  ArrowDown: () => current.select(current.selected + 1),
-  ArrowUp: () => current.select(current.selected - 1),
-  Home: () => current.select(0),
-  End: () => current.select(Infinity),
+  j: () => move(1),
+  k: () => move(-1),
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  Home: () => listAtHand().select(0),
+  End: () => listAtHand().select(Infinity),
   f: () => choose("functions", true),
   l: () => choose("lines", true),
+  g: () => tabOf("flame").hidden || choose("flame", true),
+  c: goToCalls,
   a: turnColumns,
+  w: turnFiles,
   t: turnTheme,
   Escape: escape,
 };
@@ -382,16 +494,16 @@ function start() {
   at("memory").append(at("timeline"));
   tabOf("memory").hidden = !at("timeline").firstElementChild;
   tabOf("leaks").hidden = !profile.leaks.length;
+  tabOf("flame").hidden = !profile.calls;
   showLists();
   at("lists").classList.toggle("few", functions.length <= 8);
-  if (functions.length && !narrow.matches) openHottest();
+  follow();
   tellNothing();
 }
 
 function openHottest() {
   const own = (i) => functions[i][SELF] || functions[i][TOTAL];
   const hottest = everyFunction.reduce((most, i) => (own(i) > own(most) ? i : most));
-  lists.functions.select(lists.functions.ids.indexOf(hottest), false);
   open(hottest);
 }
 
@@ -418,10 +530,15 @@ for (const tab of document.querySelectorAll("[role=tab]")) {
 at("theme").addEventListener("click", turnTheme);
 at("help").addEventListener("click", () => at("keys").showModal());
 at("all-columns").addEventListener("click", turnColumns);
+at("whole-file").addEventListener("click", turnFiles);
 at("back").addEventListener("click", close);
 document.addEventListener("keydown", pressed);
 narrow.addEventListener("change", () => {
   showLists();
   if (shown) showSource();
+  if (shown) showEdges(shown.function);
 });
+addEventListener("hashchange", follow);
+at("zoom-in").addEventListener("click", () => lists.flame.zoom());
+at("zoom-out").addEventListener("click", () => lists.flame.zoomOut());
 start();

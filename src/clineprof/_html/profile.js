@@ -19,14 +19,15 @@ const everyFunction = functions.map((_, i) => i);
 const opened = new Map();
 let jsonOfLines = null;
 
-// Returns {numbers, columns, texts (null: not known), running, runs (0: no colours)} of a function.
+// Returns {numbers, columns, texts (null: not known), running, missed, runs (0: no colours)} of a function.
 function detailsOf(i) {
   let found = opened.get(i);
   if (found) return found;
   jsonOfLines = jsonOfLines || at("data-lines").textContent.split("\n");
-  const [numbers, columns, text, running, runs] = JSON.parse(jsonOfLines[i]);
+  const [numbers, columns, text, running, missed, runs] = JSON.parse(jsonOfLines[i]);
   columns.increment = incrementOf(columns);
-  found = { numbers, columns, texts: text === null ? null : text.split("\n"), running, runs };
+  found = { numbers, columns, texts: text === null ? null : text.split("\n"), running,
+    missed: new Set(missed), runs };
   opened.set(i, found);
   return found;
 }
@@ -166,7 +167,7 @@ const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, 
   return [
     column,
     { ...form, key: "per-hit", title: "Per hit", hint: "Time of one execution" },
-    { ...form, key: "percent", title: "% Time", write: null, hint: "Of the function's time" },
+    { ...form, key: "percent", title: "% Time", write: null, hint: "Of the function's time; in a whole file, of the time of all functions" },
   ];
 });
 const ESTIMATE = "An estimate: the line is so short that what the profiler itself cost is larger";
@@ -188,21 +189,28 @@ function isKnown(columns, { key, needs, page }) {
   return key === "self" ? profile.self : key === "await" ? key in columns : true;
 }
 
-function lineColumns(i, rows) {
-  const { columns } = detailsOf(i), total = functions[i][TOTAL];
+function putMissed(cell) {
+  cell.classList.add("missed");
+  cell.textContent = "0";
+  cell.title = "The line holds code and never ran";
+}
+
+// Returns the columns of the lines of one or more functions; `total` is the time of which they are shares.
+function lineColumns({ members, rows, columns, missed }, total) {
   const wholes = { time: total, self: total, increment: most(columns.increment || []) };
   const level = allColumns ? 2 : narrow.matches ? 0 : 1;
   const wanted = LINE_COLUMNS.filter((column) => column.page <= level && isKnown(columns, column));
   return [
     {
       key: "line", title: "Line", width: 8, value: (row) => rows.number[row],
-      fill: (cell, row) => void (cell.textContent = rows.number[row]),
+      fill: (cell, row) => void (cell.textContent = Number.isInteger(rows.number[row]) ? rows.number[row] : "…"),
     },
     ...wanted.map((column) => ({
       key: column.key, title: column.title, width: column.width, hint: column.hint,
       value: (row) => measureOf(columns, column, rows.at[row]) ?? -Infinity,
       fill(cell, row) {
         const value = measureOf(columns, column, rows.at[row]);
+        if (column.key === "hits" && missed.has(rows.number[row])) return putMissed(cell);
         if (value === null || (value === 0 && column.change)) return;
         cell.textContent = column.write ? column.write(value) : percent(value, total);
         if (column.estimated && columns.below_resolution?.[rows.at[row]]) {
@@ -212,6 +220,7 @@ function lineColumns(i, rows) {
         if (BARS[column.key]) bar(cell, value, wholes[column.key], BARS[column.key]);
       },
     })),
+    ...calledColumns(members, rows),
     { key: "source", title: "Source", text: true, value: (row) => rows.text[row], fill: putSource },
   ];
 }

@@ -234,6 +234,7 @@ class Function:
     source_changed: True if it is not known because the file has changed since
     leaks: verdicts on its lines, as Profile.leaks has them
     running: the numbers of the lines that were being executed, if the run had not ended
+    missed: the numbers of the lines that hold code and never ran; [] also if the profile does not know them
     compiler: what compiled it ("numba", "torch.compile"): calls of the compiled code are in no number;
         or None
 
@@ -243,14 +244,14 @@ class Function:
 
     __slots__ = (
         "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
-        "running", "leaks", "compiler", "_columns", "_texts",
+        "running", "missed", "leaks", "compiler", "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):
         self.file, self.line, self.name = data["file"], data["line"], data["name"]
         self.total, self.raw_total = data["total"], data["raw_total"]
         self.source, self.source_changed = data["source"], data.get("source_changed", False)
-        self.running, self.leaks = data["running"], data["leaks"]
+        self.running, self.missed, self.leaks = data["running"], data["missed"], data["leaks"]
         self.compiler = data["compiler"]
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")

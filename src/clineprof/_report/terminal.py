@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Lays reports out for a terminal: in colours, with the package rich, or else without colours.
+"""Lays out what commands print on a terminal: in colours, with the package rich, or else without colours.
 
-C marks the text (src/report/table.h): headings, titles, cells, source, and how hot each row is. Rows never wrap, because
-the source is cropped. If there is little room, columns become narrower; if that is not enough, some columns are left
-out, and a note says so. Sentences are wrapped between words. No line is longer than the terminal is wide."""
+C marks the text (src/report/table.h): headings, titles, cells, source, and how hot each row is. Rows never wrap,
+because the source is cropped. If there is little room, columns become narrower; if that is not enough, some columns are
+left out, and a note says so. Sentences are wrapped between words. No line is longer than the terminal is wide."""
 import functools
+import itertools
 import os
 import re
 import sys
@@ -12,7 +13,7 @@ import unicodedata
 
 from clineprof._boot.measures import MEASURES
 
-HEADING, TITLES, ROW, HIDDEN, FOLDED, TITLE, CELL = "\x01\x02\x03\x04\x05\x1e\x1f"
+HEADING, TITLES, ROW, HIDDEN, FOLDED, LINE, TITLE, CELL = "\x01\x02\x03\x04\x05\x06\x1e\x1f"
 
 # Styles from cold to hot, which can be read on a dark and on a light background.
 TIME = ("dim", "", "", "color(179)", "color(178)", "color(172)", "color(208)", "bold color(202)",
@@ -20,6 +21,7 @@ TIME = ("dim", "", "", "color(179)", "color(178)", "color(172)", "color(208)", "
 MEMORY = ("dim", "", "", "color(73)", "color(74)", "color(38)", "color(39)", "bold color(33)",
           "bold color(99)", "bold color(129)")
 ESTIMATE = "dim italic"
+WORSE, BETTER = "bold color(197)", "color(71)"
 SYNTAX = "ansi_dark"
 # How many lines get syntax colours at most. Pygments takes some ten seconds for a hundred thousand lines.
 LINES_WITH_SYNTAX = 10_000
@@ -28,15 +30,20 @@ BAR = 5  # width of the bar behind % Time, in characters
 BLOCKS = " ▏▎▍▌▋▊▉█"
 SOURCE = 60  # width of the source below which columns become narrower, in characters
 LITTLE_SOURCE = 20  # width of the source below which columns are left out
-# The columns that a narrow terminal leaves out, the first one first. Other measures follow: they are shown only where
-# somebody asked for them.
-LEFT_OUT = ("Per Hit", "Self/Hit", "Mem usage", "% Self", "Largest", "Released", "Grown", "Self incr.",
-            "Max", "Await", "Function", "Hits", "Self", "Increment", "Time")
+LEAST_SOURCE = 10  # the same in a comparison and in a table of calls, which are read for their other columns
+# The columns that a narrow terminal leaves out, the first one first. Those of a comparison, which begin with the name
+# of a measure, go before them, and other measures last: these are shown only where somebody asked for them.
+LEFT_OUT_OF_COMPARISONS = " before", " +-", " after", " %"
+LEFT_OUT = ("Parent", "Occurrences", "Per Hit", "Self/Hit", "Mem usage", "% Self", "Largest", "Released", "Grown",
+            "Self incr.", "Allocated", "Live", "Per second", "Per call", "Per epoch", "Per checkpoint", "Max", "Await",
+            "Events", "Function", "Hits", "Increment", "Calls", "Self", "Time")
 ALL_LEFT_OUT = (*LEFT_OUT, *(measure.title for measure in MEASURES if measure.title not in LEFT_OUT))
 USUAL_WIDTH = 80  # of a terminal that does not tell its width
 
 # A time in the unit that fits it: the number, the blanks behind it, the unit, the blanks behind that.
 FITTING = re.compile(r"(.*\d)( +)(ns|us|µs|ms|s)( *)")
+# A total: the number, the unit, of how many functions it is the sum.
+TOTAL = re.compile(r"(\S+) (ns|us|µs|ms|s)( in .*|)")
 
 
 def paper(color="auto", path=None):
@@ -82,89 +89,18 @@ class Paper:
 
     def painted(self, text):
         """Turns the marked text into what is printed."""
-        return "".join(line + "\n" for line in Painter(self.pens, self.width, Page(text)).lines())
+        painter = Painter(self.pens, self.width, Page(text))
+        return "".join(line + "\n" for line in painter.lines_and_notes())
 
-    def changes(self, text):
-        """Turns the text of a comparison into what is printed."""
-        return "".join(line + "\n" for line in Changes(self.pens, self.width).lines(text))
-
-    def cropped(self, text):
-        """Crops the lines of a plain table. A file name keeps its end."""
-        return "".join(
-            crop(line.expandtabs(), self.width, self.pens.ellipsis, keep_end=line.startswith("Filename: ")) + "\n"
-            for line in text.split("\n")[:-1])
-
-
-# ---- a comparison ----
-
-
-class Changes:
-    """Paints the text of `clineprof diff`. Of a table that is too wide, the columns of the numbers before and after are
-    left out, so that the changes and the source remain."""
-
-    LEFT_OUT = (), ("before",), ("before", "after")  # the first that makes room
-
-    def __init__(self, pens, width):
-        self.pens, self.width = pens, width
-        self.worse, self.better = pens.pen("bold color(197)"), pens.pen("color(71)")
-
-    def lines(self, text):
-        for part in re.split(r"(^ Old #.*\n=+\n(?:.+\n)*)", text, flags=re.M):
-            if part.startswith(" Old #"):
-                yield from self.table(part.splitlines())
-                continue
-            for line in part.splitlines():
-                if line.startswith("Total time: ") and self.width is not None:
-                    yield from map(self.total, wrapped(line, self.width))
-                else:
-                    yield from map(self.line, fitted(line, self.width, self.pens))
-
-    def line(self, line):
-        if line.startswith(("File: ", "Function: ")):
-            label, value = line.split(": ", 1)
-            return label + ": " + paint(self.pens.name if label == "Function" else self.pens.bold, value)
-        return line
-
-    def total(self, line):
-        found = re.search(r"\((slower|grown|faster|shrunk).*", line)
-        if not found:
-            return line
-        return line[: found.start()] + paint(self.worse if found[1] in ("slower", "grown") else self.better, found[0])
-
-    def table(self, lines):
-        header, _, *rows = lines
-        at = header.index("  Line Contents")
-        ends = [(found[0], found.end()) for found in re.finditer("#|before|after|Change|%", header[:at])]
-        for left_out in self.LEFT_OUT:
-            cells = [self.cells(line, ends, left_out) for line in (header, *rows)]
-            widths = [max(map(len, column)) for column in zip(*cells)]
-            if self.width is None or sum(widths) + len(widths) + 22 <= self.width:
-                break
-        whole = self.width is None or max(map(cells_of, lines)) <= self.width
-        texts = [line[at:] for line in (header, *rows)]
-        for number, (row, text) in enumerate(zip(cells, texts)):
-            numbers = [cell.rjust(wide) for cell, wide in zip(row, widths)]
-            room = None if self.width is None else self.width - sum(widths) - len(widths)
-            if whole:
-                line, rest = (lines[0], *rows)[number][:at], text
-            else:
-                line, rest = " ".join(numbers) + " " * (len(numbers) > 0), crop(text.expandtabs(), room,
-                                                                             self.pens.ellipsis)
-            yield (self.numbers(line) if number else paint(self.pens.bold, line)) + rest
-            if not number:
-                yield "=" * min(cells_of(line + rest), self.width or cells_of(line + rest))
-
-    def cells(self, line, ends, left_out):
-        found, start = [], 0
-        for title, end in ends:
-            if title not in left_out:
-                found.append(line[start:end].strip())
-            start = end
-        return found
-
-    def numbers(self, line):
-        return re.sub(r"[+-]\d[\d.e+]*(?: MiB)?", lambda found: paint(
-            self.worse if found[0][0] == "+" else self.better, found[0]), line)
+    def screen(self, text, width, height):
+        """Turns the marked text into what replaces the picture on a terminal of this size. Each line is erased before
+        it is written: behind a line that fills the width the cursor stands on its last character."""
+        painter = Painter(self.pens, width, Page(text))
+        painter.sorted = self.pens.reverse
+        notes = [crop(note, width, self.pens.ellipsis) for note in painter.left_out()]
+        lines = [*itertools.islice(painter.lines(painter.page.parts), max(height - len(notes), 0)), *notes][:height]
+        return ("\x1b[H" + "\r\n".join("\x1b[K" + line for line in lines) +
+                "\r\n\x1b[J" * (len(lines) < height))
 
 
 # ---- the marked text ----
@@ -191,14 +127,22 @@ class Row:
 class Table:
     def __init__(self, titles, seconds):
         cells = titles.split(TITLE)[1:]
-        self.kinds = [cell[0] for cell in cells]
+        self.kinds = [cell[0].lower() for cell in cells]
         self.titles = [cell[1:] for cell in cells]
+        self.names = [title.strip() for title in self.titles]
+        self.sorted_by = next((at for at, cell in enumerate(cells) if cell[0].isupper()), None)
         self.seconds = seconds
         self.rows = []
 
     @property
-    def is_ranking(self):
-        return self.kinds[0] == "l"
+    def is_function(self):
+        """Are the rows the lines of a function? Else each has a line from somewhere, or no source."""
+        return self.kinds[0] == "n"
+
+    @property
+    def key(self):
+        """Tables with equal keys have the same columns."""
+        return tuple(zip(self.kinds, self.names))
 
     def sources(self):
         """The source lines of all rows. They are coloured as one text, so that a string over several lines is
@@ -221,7 +165,7 @@ class Page:
             elif mark in (ROW, HIDDEN, FOLDED) and mark:
                 table.rows.append(Row(line))
             else:
-                if line.startswith(HEADING + "Total time: "):
+                if line.startswith((HEADING + "Total time: ", HEADING + "Self time: ")):
                     seconds = seconds_of(line.split(": ")[1])
                 self.parts.append(line)
         self.tables = [part for part in self.parts if isinstance(part, Table)]
@@ -243,15 +187,13 @@ class NoPens:
     """Pens without colours."""
 
     system, name = None, ("", "")
-    dim = bold = estimate = name
+    dim = bold = estimate = worse = better = name
     time = memory = [name] * len(TIME)
+    reverse = "\x1b[7m", "\x1b[m"  # for screens, which are drawn with escape sequences anyway
 
     def __init__(self, out):
         self.unicode = (out.encoding or "").lower().startswith("utf")
         self.ellipsis = ellipsis(self.unicode)
-
-    def pen(self, style):
-        return self.name
 
 
 class Pens:
@@ -274,7 +216,8 @@ class Pens:
         self.time = [self.pen(style) for style in TIME]
         self.memory = [self.pen(style) for style in MEMORY]
         self.estimate = self.pen(ESTIMATE)
-        self.dim, self.bold = self.pen("dim"), self.pen("bold")
+        self.dim, self.bold, self.reverse = self.pen("dim"), self.pen("bold"), self.pen("bold reverse")
+        self.worse, self.better = self.pen(WORSE), self.pen(BETTER)
         self.name = self.pen("bold cyan")
 
     def pen(self, style):
@@ -344,21 +287,42 @@ def cells_of_one(character):
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def crop(text, room, mark, keep_end=False):
-    """Cuts a text to `room` characters; `mark` stands for what is cut off."""
-    if room is None or cells_of(text) <= room:
-        return text
-    room -= cells_of(mark)
+def characters_within(characters, room):
+    """Returns how many characters fit into `room` cells of a terminal."""
     taken = 0
-    for at, character in enumerate(reversed(text) if keep_end else text):
+    for at, character in enumerate(characters):
         taken += cells_of(character)
         if taken > room:
-            break
-    return mark + text[len(text) - at :] if keep_end else text[:at] + mark
+            return at
+    return len(characters)
+
+
+def crop(text, room, mark):
+    """Cuts a text to `room` cells; `mark` stands for what is cut off. None: there is room for all."""
+    if room is None or cells_of(text) <= room:
+        return text
+    return text[: characters_within(text, room - cells_of(mark))] + mark
+
+
+def crop_start(text, room, mark):
+    if room is None or cells_of(text) <= room:
+        return text
+    kept = characters_within(text[::-1], room - cells_of(mark))
+    return mark + text[len(text) - kept :]
+
+
+def crop_middle(text, room, mark):
+    if room is None or cells_of(text) <= room:
+        return text
+    start = crop(text, room // 2, "")
+    return start + crop_start(text[len(start) :], room - cells_of(start), mark)
 
 
 def wrapped(text, room):
     """Splits a sentence between words into lines of at most `room` characters. Words that are too long are split."""
+    text = text.expandtabs()
+    if room is None or cells_of(text) <= room:
+        return [text]
     indent = " " * min(len(text) - len(text.lstrip()) + 2, room // 2)
     lines, line = [], ""
     for word in re.findall(r"\s*\S+", text):
@@ -374,13 +338,11 @@ def wrapped(text, room):
     return [*lines, line]
 
 
-def fitted(line, width, pens):
-    """Splits a line that is longer than the terminal is wide. A row of a table is cropped."""
-    if width is None or cells_of(line) <= width:
-        return [line]
-    if "  " in line.strip():
-        return [crop(line.expandtabs(), width, pens.ellipsis)]
-    return wrapped(line, width)
+def left_out_order(names):
+    """Sorts the names of the columns that can be left out, the first to go first."""
+    compared = [name for end in LEFT_OUT_OF_COMPARISONS for name in reversed(names) if name.endswith(end)]
+    changes = [name for name in reversed(names) if name.endswith(" change")]
+    return [*compared, *(name for name in ALL_LEFT_OUT if name in names), *changes]
 
 
 class Layout:
@@ -394,7 +356,7 @@ class Layout:
         self.left_out = []
         self.bar = BAR if pens.unicode and pens.system is not None else 0
         self.kinds = tables[0].kinds
-        self.names = [title.strip() for title in tables[0].titles]
+        self.names, self.sorted_by = tables[0].names, tables[0].sorted_by
         self.widths, content, source = measure(tables, len(self.kinds) - 1)
         if width is not None:
             self.fit(content, source)
@@ -406,14 +368,14 @@ class Layout:
         """Makes room for the source: narrows columns, then removes the bar, then leaves out columns."""
         if self.taken() <= self.width - min(source, SOURCE):
             return
-        room = self.width - min(source, LITTLE_SOURCE)
-        most = {"l": max(16, self.width // 4), "f": max(12, self.width // 5)}
+        room = self.width - min(source, LEAST_SOURCE if self.kinds[0] in "oc" else LITTLE_SOURCE)
+        most = {"l": max(16, self.width // 4), "f": max(12, self.width // 5), "w": max(24, self.width // 3)}
         for at, wide in enumerate(content):
-            gap = 0 if at == 0 else 2 if self.kinds[at] == "f" else 1
+            gap = 0 if at == 0 else 2 if self.kinds[at] in "fw" else 1
             self.widths[at] = gap + min(wide, most.get(self.kinds[at], wide))
         if self.taken() > room:
             self.bar = 0
-        for name in ALL_LEFT_OUT:
+        for name in left_out_order([name for at, name in enumerate(self.names) if at != self.sorted_by]):
             while self.taken() > room and name in self.shown():
                 self.widths[self.shown_at(name)] = 0
                 self.left_out.append(name)
@@ -430,16 +392,17 @@ class Layout:
 
     def cell(self, at, text):
         wide = self.widths[at]
-        if self.kinds[at] in "lf":
-            lead = "  " if self.kinds[at] == "f" else ""
-            text = lead + crop(text.strip(), wide - len(lead), self.ellipsis, keep_end=True)
+        if self.kinds[at] in "lfw":
+            lead = "" if self.kinds[at] == "l" else "  "
+            cropped = crop_middle if self.kinds[at] == "w" else crop_start
+            text = lead + cropped(text.strip(), wide - len(lead), self.ellipsis)
             return text + " " * (wide - cells_of(text))
         return trimmed(text, self.kinds[at]).rjust(wide)
 
 
 def trimmed(text, kind):
     """Returns the text of a cell without the blanks around it. The blanks behind a time keep the points aligned."""
-    return text.lstrip() if kind == "t" else text.strip()
+    return text.lstrip() if kind in "td" else text.strip()
 
 
 def measure(tables, count):
@@ -463,9 +426,9 @@ def measure(tables, count):
 class Painter:
     def __init__(self, pens, width, page):
         self.pens, self.width, self.page = pens, width, page
-        kinds = {table.is_ranking for table in page.tables}
-        self.layouts = {kind: Layout([table for table in page.tables if table.is_ranking is kind], width, pens)
-                        for kind in sorted(kinds, reverse=True)}
+        self.sorted = pens.bold  # paints the title of the column by which rows are sorted
+        self.layouts = {key: Layout([table for table in page.tables if table.key == key], width, pens)
+                        for key in dict.fromkeys(table.key for table in page.tables)}
         self.highlighter = highlighter(pens)
         self.highlighted = self.choose() if self.highlighter else set()
 
@@ -478,51 +441,92 @@ class Painter:
                 left -= len(table.rows)
         return chosen
 
-    def lines(self):
-        for part in self.page.parts:
+    def lines_and_notes(self):
+        """The notes stand last, but before a heading that ends the text: a comparison ends in what it found."""
+        *parts, last = self.page.parts or [""]
+        ends = not isinstance(last, Table) and last[:1] == HEADING
+        yield from self.lines(parts if ends else self.page.parts)
+        notes = list(self.notes())
+        yield from [""] * (bool(notes) and isinstance(last, Table))
+        yield from notes
+        if ends:
+            yield from self.lines([last])
+
+    def lines(self, parts):
+        for part in parts:
             if isinstance(part, Table):
-                self.layout = self.layouts[part.is_ranking]
+                self.layout = self.layouts[part.key]
                 yield from self.table(part)
+            elif part[:1] == HEADING:
+                yield from self.heading(part[1:])
+            elif part[:1] == LINE:
+                yield self.cropped_line(part[1:])
             else:
-                yield from self.line(part)
-        for note in self.notes():
-            yield from self.sentence(note)
+                yield from self.sentence(part)
 
     def notes(self):
+        for note in self.sentences():
+            yield from self.sentence(note)
+
+    def left_out(self):
+        names = list(dict.fromkeys(name for layout in self.layouts.values() for name in layout.names))
         left_out = {name for layout in self.layouts.values() for name in layout.left_out}
         if left_out:
             yield "Columns left out at a width of %d: %s." % (
-                self.width, ", ".join(name for name in ALL_LEFT_OUT if name in left_out))
+                self.width, ", ".join(name for name in left_out_order(names) if name in left_out))
+
+    def sentences(self):
+        yield from self.left_out()
         if self.pens.system is None:
             return
         if any(row.estimate for table in self.page.tables for row in table.rows):
             yield "Times in italics are estimates: the profiler's own cost was more than twice as large."
-        if self.highlighter and len(self.highlighted) < len(self.page.tables):
-            functions = [table for table in self.page.tables if not table.is_ranking]
+        functions = [table for table in self.page.tables if table.is_function]
+        coloured = sum(id(table) in self.highlighted for table in functions)
+        if self.highlighter and coloured < len(functions):
             yield ("To save time, the syntax of only %d of %d function%s is coloured: the hottest that are not "
-                   "too long." % (sum(id(table) in self.highlighted for table in functions), len(functions),
-                                  "s"[len(functions) == 1 :]))
+                   "too long." % (coloured, len(functions), "s"[len(functions) == 1 :]))
 
-    def line(self, line):
-        if line[:1] != HEADING:
-            yield from self.sentence(line)
-            return
-        label, colon, value = line[1:].partition(": ")
+    def heading(self, line):
+        label, colon, value = line.partition(": ")
         label += colon
-        if label in ("File: ", "Function: ") and self.width is not None:
-            value = crop(value, self.width - len(label), self.pens.ellipsis, keep_end=label == "File: ")
-        if self.pens.unicode and label != "File: " and label != "Function: ":
-            value = re.sub(r"(?<=\d )us\b", "µs", value)
-        time = FITTING.fullmatch(value) if label == "Total time: " else None
-        if time:
-            yield label + paint(self.pens.bold, time[1]) + time[2] + paint(self.pens.dim, time[3])
+        if label in ("File: ", "Filename: ", "Function: "):
+            yield label + paint(self.pens.name if label == "Function: " else self.pens.bold, self.place(label, value))
             return
-        pen = self.pens.name if label == "Function: " else self.pens.bold
-        for line in fitted(label + value, self.width, self.pens):
-            yield label + paint(pen, line[len(label):]) if line.startswith(label) else paint(pen, line)
+        if self.pens.unicode:
+            value = re.sub(r"(?<=\d )us\b", "µs", value)
+        time = TOTAL.fullmatch(value) if label in ("Total time: ", "Self time: ") else None
+        if time:
+            yield label + paint(self.pens.bold, time[1]) + " " + paint(self.pens.dim, time[2] + time[3])
+            return
+        first, *more = wrapped(label + value, self.width)
+        if not colon or not first.startswith(label):
+            label = ""
+        yield label + self.value(first[len(label) :])
+        yield from map(self.value, more)
+
+    def value(self, text):
+        """Paints the value of a heading. That of a comparison ends in verdicts."""
+        verdict = re.search(r"\((slower|grown|faster|shrunk).*", text)
+        at = verdict.start() if verdict else len(text)
+        pen = self.pens.worse if verdict and verdict[1] in ("slower", "grown") else self.pens.better
+        return paint(self.pens.bold, text[:at]) + paint(pen, text[at:])
+
+    def place(self, label, value):
+        """Crops the name of a file, which keeps its end, or of a function, which keeps its line."""
+        if self.width is None:
+            return value
+        room = self.width - len(label)
+        if label != "Function: ":
+            return crop_start(value, room, self.pens.ellipsis)
+        name, line = re.fullmatch(r"(.*?)((?: at line [-> 0-9]+)?)", value).groups()
+        return crop(name, room - len(line), self.pens.ellipsis) + line
+
+    def cropped_line(self, line):
+        return paint(self.pens.dim, crop_middle(line.expandtabs(), self.width, self.pens.ellipsis))
 
     def sentence(self, line):
-        for line in fitted(line, self.width, self.pens):
+        for line in wrapped(line, self.width):
             yield paint(self.pens.dim, line)
 
     def unit(self, name):
@@ -537,22 +541,24 @@ class Painter:
             if row.kind == ROW:
                 yield self.row(table, row, source)
             elif row.kind == FOLDED:
-                yield paint(self.pens.dim, row.cells[0])
+                yield self.cropped_line(row.cells[0])
 
     def titles(self, table):
-        layout = self.layout
-        cells = []
+        layout, pens = self.layout, self.pens
+        out = []
         for at, title in enumerate(table.titles[:-1]):
             if layout.widths[at]:
-                cells.append(layout.cell(at, title))
+                out.append(paint(self.sorted if at == table.sorted_by else pens.bold, layout.cell(at, title)))
                 if layout.names[at] == "% Time" and layout.bar:
-                    cells.append(" " * (layout.bar + 1))
-        text = "".join(cells) + table.titles[-1]
-        return paint(self.pens.bold, text if layout.width is None else text[: layout.width])
+                    out.append(" " * (layout.bar + 1))
+        return "".join(out) + paint(pens.bold, self.last_title(table))
+
+    def last_title(self, table):
+        left = self.layout.left()
+        return crop(table.titles[-1], None if left is None else left + 2, self.pens.ellipsis)
 
     def rule(self, table):
-        wide = self.layout.taken() + len(table.titles[-1]) - 2
-        wide = wide if self.layout.width is None else min(wide, self.layout.width)
+        wide = self.layout.taken() - 2 + len(self.last_title(table))
         if self.pens.system is None:
             return "=" * wide
         return paint(self.pens.dim, ("─" if self.layout.unicode else "-") * wide)
@@ -560,19 +566,19 @@ class Painter:
     def colour(self, table):
         """Returns a function that returns the pieces of the next source line at each call."""
         sources = table.sources()
-        if id(table) not in self.highlighted:
+        if id(table) not in self.highlighted or table.kinds[-1] != "s":
             lines = ([(("", ""), text)] for text in sources)
-        elif table.is_ranking:
-            lines = (self.highlighter.lines([text])[0] for text in sources)
-        else:
+        elif table.is_function:
             lines = iter(self.highlighter.lines(sources))
+        else:
+            lines = (self.highlighter.lines([text])[0] for text in sources)
         return lambda: next(lines, [])
 
     def row(self, table, row, pieces):
         layout, pens = self.layout, self.pens
         time = pens.estimate if row.estimate else pens.time[row.time]
         heat = {"p": time, "b": pens.memory[row.memory],
-                "n": pens.dim, "l": pens.dim, "f": pens.name}
+                "n": pens.dim, "o": pens.dim, "l": pens.dim, "f": pens.name, "w": pens.name}
         out = []
         for at, cell in enumerate(row.cells[:-1]):
             if not layout.widths[at]:
@@ -581,12 +587,13 @@ class Painter:
             text = layout.cell(at, cell)
             if kind == "t":
                 out.append(self.time(time, text))
+            elif kind == "d":
+                out.append(self.time(pens.worse if "+" in text else pens.better if "-" in text else pens.bold, text))
             else:
                 out.append(paint(heat[kind], text) if kind in heat else text)
             if layout.bar and layout.names[at] == "% Time":
                 out.append(paint(pens.time[max(row.time, 1)], " " + bar(cell)))
-        running = row.cells[-1][:2]
-        out.append(paint(pens.bold, running))
+        out.append(paint(pens.bold, row.cells[-1][:2]))
         out.extend(self.source(pieces))
         return "".join(out).rstrip(" ")
 

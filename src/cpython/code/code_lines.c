@@ -28,22 +28,45 @@ static void set_span(struct clp_code_lines *shape, struct span span, PyCodeObjec
     shape->line_count = (uint32_t)(span.highest - span.lowest) + 1;
 }
 
-/* Sets the span of lines from co_lines(), for code that cannot be decoded. False with an exception set. */
-static bool ask_span(struct clp_code_lines *shape, PyCodeObject *code)
+/* Reads the line of a range of co_lines(); CLP_NO_LINE where it has none, or is empty. */
+static int32_t line_of_range(PyObject *range)
 {
-    PyObject *ranges = PyObject_CallMethod((PyObject *)code, "co_lines", NULL), *range;
+    int start, end;
+    PyObject *line;
+
+    if (!PyArg_ParseTuple(range, "iiO", &start, &end, &line) || line == Py_None || start == end)
+        return CLP_NO_LINE;
+    return (int32_t)PyLong_AsLong(line);
+}
+
+/* Notes that a line begins in each range. How many instructions run is not known. False: out of memory. */
+static bool note_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyObject *ranges)
+{
+    if (shape->line_count > CLP_FUNCTION_MOST_LINES)
+        return true;
+    shape->instructions = clp_mem_alloc(mem, shape->line_count, 1);
+    for (Py_ssize_t i = 0; shape->instructions != NULL && i < PyList_GET_SIZE(ranges); i++) {
+        int32_t line = line_of_range(PyList_GET_ITEM(ranges, i));
+        if (line != CLP_NO_LINE)
+            shape->instructions[line - shape->lowest_line] = 1;
+    }
+    return shape->instructions != NULL;
+}
+
+/* Reads the lines from co_lines(), for code that cannot be decoded. False with an exception set. */
+static bool ask_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code)
+{
+    PyObject *iterator = PyObject_CallMethod((PyObject *)code, "co_lines", NULL);
+    PyObject *ranges = iterator != NULL ? PySequence_List(iterator) : NULL;
     struct span span = NO_SPAN;
 
-    while (ranges != NULL && (range = PyIter_Next(ranges)) != NULL) {
-        PyObject *line = PyTuple_GetItem(range, 2); /* borrowed */
-        if (line != NULL && line != Py_None)
-            widen(&span, (int32_t)PyLong_AsLong(line));
-        Py_DECREF(range);
-        if (PyErr_Occurred())
-            break;
-    }
-    Py_XDECREF(ranges);
+    for (Py_ssize_t i = 0; ranges != NULL && i < PyList_GET_SIZE(ranges); i++)
+        widen(&span, line_of_range(PyList_GET_ITEM(ranges, i)));
     set_span(shape, span, code);
+    if (ranges != NULL && !PyErr_Occurred() && !note_lines(shape, mem, ranges))
+        PyErr_NoMemory();
+    Py_XDECREF(iterator);
+    Py_XDECREF(ranges);
     return !PyErr_Occurred();
 }
 
@@ -297,7 +320,7 @@ static bool read_code(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeO
         set_span(shape, NO_SPAN, code);
         return true;
     }
-    return !PyErr_Occurred() && (status == CLP_OK || ask_span(shape, code));
+    return !PyErr_Occurred() && (status == CLP_OK || ask_lines(shape, mem, code));
 }
 
 #else
@@ -305,8 +328,8 @@ static bool read_code(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeO
 static bool read_code(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
                       const struct clp_bytecode *bytecode)
 {
-    (void)mem, (void)bytecode;
-    return ask_span(shape, code);
+    (void)bytecode;
+    return ask_lines(shape, mem, code);
 }
 
 #endif
@@ -329,6 +352,19 @@ int32_t clp_code_lines_line_raised(PyFrameObject *frame)
 
     Py_DECREF(code);
     return line;
+}
+
+void clp_code_lines_fold(struct clp_code_lines *shape, struct clp_statements statements, int32_t first_line)
+{
+    for (uint32_t i = 0; shape->instructions != NULL && statements.count != 0 && i < shape->line_count; i++) {
+        int32_t line = shape->lowest_line + (int32_t)i;
+        int64_t first = (int64_t)clp_statements_line(&statements, first_line, line) - shape->lowest_line;
+        if (shape->instructions[i] == 0 || first < 0 || first >= i)
+            continue;
+        if (shape->instructions[first] == 0)
+            shape->instructions[first] = shape->instructions[i];
+        shape->instructions[i] = 0;
+    }
 }
 
 bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem, const struct clp_code_lines *shape)

@@ -48,6 +48,10 @@ bool clp_code_lines_init(struct clp_code_lines *shape, struct clp_mem *mem, PyCo
                          const struct clp_bytecode *bytecode);
 void clp_code_lines_clear(struct clp_code_lines *shape, struct clp_mem *mem);
 
+/* Gives the instructions of each statement to the line on which it begins. A second call changes nothing. Without
+ * statements each line is its own. */
+void clp_code_lines_fold(struct clp_code_lines *shape, struct clp_statements statements, int32_t first_line);
+
 /* Copies only the lines and their instructions. Returns false with an exception set; *copy is then empty. Clear *copy
  * with clp_code_lines_clear. */
 bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem, const struct clp_code_lines *shape);

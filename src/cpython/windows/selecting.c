@@ -13,8 +13,9 @@
 /* ---- code ---- */
 
 static bool add_function(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
-                         uint32_t text, const struct clp_code_lines *lines, uint32_t *number)
+                         uint32_t text, struct clp_code_lines *lines, uint32_t *number)
 {
+    clp_code_lines_fold(lines, clp_statements_of(window->recorder->statements, text), code->co_firstlineno);
     const struct clp_function wanted = {
         .first_line = code->co_firstlineno,
         .lowest_line = lines->lowest_line,

@@ -130,6 +130,14 @@ static void pack_leaks(msgpack_packer *packer, const struct clp_profile_function
         pack_leak(packer, &function->leaks[i]);
 }
 
+static void pack_missed(msgpack_packer *packer, const struct clp_profile_function *function)
+{
+    pack_text(packer, "missed");
+    msgpack_pack_array(packer, function->missed_count);
+    for (size_t i = 0; i < function->missed_count; i++)
+        msgpack_pack_int32(packer, function->missed[i]);
+}
+
 /* Says where the function's text stands. */
 static void pack_place(msgpack_packer *packer, const struct clp_profile_function *function,
                        const struct clp_wire_place *place)
@@ -147,7 +155,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
     msgpack_pack_array(packer, profile->function_count);
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct clp_profile_function *function = &profile->functions[i];
-        msgpack_pack_map(packer, 6u + (function->leak_count != 0 ? 1u : 0u) +
+        msgpack_pack_map(packer, 6u + (function->missed_count != 0 ? 1u : 0u) +
+                                     (function->leak_count != 0 ? 1u : 0u) +
                                      (function->source != NULL ? 1u : 0u) +
                                      (function->source_changed ? 1u : 0u) +
                                      (function->compiler != NULL ? 1u : 0u));
@@ -156,6 +165,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         pack_count(packer, "raw_total", function->raw_total);
         pack_text(packer, "lines");
         pack_lines(packer, function);
+        if (function->missed_count != 0)
+            pack_missed(packer, function);
         if (function->leak_count != 0)
             pack_leaks(packer, function);
         if (function->source != NULL)

@@ -4,6 +4,7 @@
 #include "wire_rows.h"
 #include "wire_split.h"
 #include "wire_texts.h"
+#include "profile/missed.h"
 #include "profile/texts.h"
 
 #define MOST_LEAKS 4096 /* of a function; limited because leaks are merged one by one */
@@ -84,6 +85,26 @@ static clp_status read_lines(struct clp_decoder *decoder, struct clp_wire_span m
         function->packed = decoder->bytes + map.start;
         function->packed_bytes = map.end - map.start;
         function->line_count = columns.count;
+    }
+    return CLP_OK;
+}
+
+static clp_status read_missed(struct clp_decoder *decoder, struct clp_wire_span span,
+                              struct clp_profile_function *function)
+{
+    struct clp_msgpack_check check;
+    uint64_t count, line, last = 0;
+    bool negative;
+
+    if (span.end == 0)
+        return CLP_OK;
+    if (clp_wire_start_column(decoder, span, &check, &count, "\"missed\" of a function is not a list") != CLP_OK)
+        return decoder->fault->status;
+    for (uint64_t i = 0; i < count; i++, last = line) {
+        if (!clp_msgpack_check_number(&check, &line, &negative) || negative || line <= last || line > INT32_MAX)
+            return refuse_here(decoder, "\"missed\" of a function are not line numbers in ascending order");
+        if (clp_missed_add(decoder->profile, function, (int32_t)line) != CLP_OK)
+            return no_memory(decoder);
     }
     return CLP_OK;
 }
@@ -190,9 +211,9 @@ static clp_status read_changed(struct clp_decoder *decoder, struct clp_wire_span
 
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, LEAKS, CHANGED, COMPILER, TEXT, COUNT };
-    static const char *const names[COUNT] = {"file",  "line",  "name",           "total",   "raw_total",
-                                             "lines", "leaks", "source_changed", "compiler", "text"};
+    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CHANGED, COMPILER, TEXT, COUNT };
+    static const char *const names[COUNT] = {"file",   "line",  "name",           "total",    "raw_total", "lines",
+                                             "missed", "leaks", "source_changed", "compiler", "text"};
     struct clp_wire_span found[COUNT];
     struct clp_profile_function *function;
     struct clp_measures sum = {0};
@@ -206,6 +227,7 @@ clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_s
     if (found[LINES].end == 0)
         return refuse_here(decoder, "\"lines\" of a function are missing");
     if (read_lines(decoder, found[LINES], function, &sum) != CLP_OK ||
+        read_missed(decoder, found[MISSED], function) != CLP_OK ||
         read_leaks(decoder, found[LEAKS], function) != CLP_OK ||
         read_changed(decoder, found[CHANGED], function) != CLP_OK ||
         read_compiler(decoder, found[COMPILER], function) != CLP_OK ||

@@ -37,7 +37,7 @@ static void add_leak(int32_t line, uint64_t bytes)
 
 Test(leak_report, none)
 {
-    clp_leak_report_text(&profile, NULL, &out);
+    clp_leak_report_text(&profile, NULL, false, &out);
     clp_leak_report_names(&profile, NULL, &out);
     cr_expect_eq(out.used, 0);
     cr_expect_eq(clp_leak_report_count(&profile), 0);
@@ -49,7 +49,7 @@ Test(leak_report, the_largest_first)
     add_leak(9, 5 << 20);
     add_leak(900, 3);
     cr_expect_eq(clp_leak_report_count(&profile), 3);
-    clp_leak_report_text(&profile, "/home", &out);
+    clp_leak_report_text(&profile, "/home", false, &out);
     cr_expect_str_eq(clp_buf_text(&out),
                      "\nLeaks: 3 lines\n"
                      "a.py:9  5.0 MiB, 2.0 KiB per call, 0 B/s, confidence 99 %  x = \\x1b[2J\n"
@@ -63,7 +63,7 @@ static const char *text_by(const char *epoch, uint64_t epochs)
     cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.leak_epoch, epoch), CLP_OK);
     profile.meta.leak_epochs = epochs;
     clp_buf_clear(&out);
-    clp_leak_report_text(&profile, NULL, &out);
+    clp_leak_report_text(&profile, NULL, false, &out);
     return clp_buf_text(&out);
 }
 

@@ -7,6 +7,7 @@
 #include "formats/lprof/wire_rows.h"
 #include "formats/lprof/wire_texts.h"
 #include "profile/calls.h"
+#include "profile/missed.h"
 #include "profile/texts.h"
 #include <stdlib.h>
 #include "profile/profile_merge.h"
@@ -62,6 +63,9 @@ static void fill(struct clp_profile *to)
     cr_assert_eq(clp_profile_add_line(to, f, INT32_MAX, &most), CLP_OK);
     cr_assert_eq(clp_profile_set_source(to, f, "def g():\n\0\xff", 11), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &f->compiler, "numba"), CLP_OK);
+    for (int32_t line = 1; line < INT32_MAX / 300; line *= 300)
+        cr_assert_eq(clp_missed_add(to, f, line), CLP_OK);
+    cr_assert_eq(clp_missed_add(to, f, INT32_MAX), CLP_OK);
     f = add(to, "b \xc3\xa9.py", "<module>", 0);
     some = (struct clp_measures){.hits = 1};
     cr_assert_eq(clp_profile_add_line(to, f, 70000, &some), CLP_OK);
@@ -613,6 +617,14 @@ static const struct bad bad_files[] = {
     BAD(FILE_OF("\x84", "\xa5" "lines" "\x81" "\xa4" "line" "\x90") "\xc0", CLP_CORRUPT, "behind"),
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xae" "source_changed" "\x01"),
         CLP_CORRUPT, "\"source_changed\""),
+    /* missed lines */
+#define MISSED(value) FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa6" "missed" value)
+    BAD(MISSED("\x05"), CLP_CORRUPT, "\"missed\" of a function is not a list"),
+    BAD(MISSED("\x91\xc0"), CLP_CORRUPT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x91\xff"), CLP_CORRUPT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x91\x00"), CLP_CORRUPT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x91\xce\x80\x00\x00\x00"), CLP_CORRUPT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x92\x03\x03"), CLP_CORRUPT, "\"missed\" of a function are not"),
     /* leaks */
 #define LEAKS(value) FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" \
                              "\xa5" "leaks" value)
