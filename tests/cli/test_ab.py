@@ -188,19 +188,21 @@ def test_wrong_words(programs, words, said):
     assert not (programs / "order.txt").exists()
 
 
-def test_ctrl_c(programs):
+@pytest.mark.parametrize("kill, number, code", [(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)])
+def test_signals(programs, kill, number, code):
+    """The programs' end is waited for, too: they have the standard error."""
     import subprocess
 
-    (programs / "new.py").write_text("print(open('order.txt', 'w').write('x'))\nimport time\ntime.sleep(60)\n")
+    (programs / "new.py").write_text("print(open('order.txt', 'w').write('x'))\nimport time\ntime.sleep(600)\n")
     (programs / "old.py").write_text("x = 1\n")
     command = [str(word) for word in [*viewer_command(), "ab", "--keep", "kept", "old.py", "new.py"]]
     process = subprocess.Popen(command, cwd=programs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=clean_environment(), start_new_session=True)  # fmt: skip
     while not (programs / "order.txt").exists() and process.poll() is None:
         pass
-    os.killpg(process.pid, signal.SIGINT)
+    kill(process.pid, number)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert err.endswith("clineprof ab: interrupted; the profiles so far are kept in 'kept'\n")
 
 

@@ -2,6 +2,7 @@
 """Runs two programs in turn under ckernprof, for `clineprof ab`."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,9 +46,10 @@ class Rounds:
         except OSError as error:
             return _complain("cannot make the folder '%s': %s" % (error.filename, error.strerror), 2)
         try:
+            signal.signal(signal.SIGTERM, _stop)
             return self._run_all()
-        except KeyboardInterrupt:
-            return _complain("interrupted%s" % self._kept(), 130)
+        except KeyboardInterrupt as stop:
+            return _complain("interrupted%s" % self._kept(), 128 + (stop.args[0] if stop.args else signal.SIGINT))
 
     def _make_folder(self):
         if self.keep is None:
@@ -111,6 +113,11 @@ class Rounds:
         if self.keep is None and self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
         return code
+
+
+def _stop(number, _frame):
+    """Ends the command as Ctrl-C does, so that the program that runs is ended, too."""
+    raise KeyboardInterrupt(number)
 
 
 def _complain(text, code):
