@@ -138,7 +138,8 @@ static int print_callers(const struct request *request, struct clp_mem *mem)
     if (!clp_merge_files(line->files + 1, line->file_count - 1, 2, &sum))
         code = 1; /* after a complaint */
     else if (sum.call_count == 0)
-        clp_console_complain(me, "this profile has no calls: it was made by an older clineprof; record it again");
+        clp_console_complain(me, "this profile has no calls: nothing selected ran, or an older clineprof or another "
+                                 "tool recorded it");
     else
         code = answer(&sum, line->files[0], request->color);
     clp_profile_clear(&sum);

@@ -158,6 +158,36 @@ static PyObject *file_of(const struct clp_profile_function *function)
     return function != NULL ? text_of(function->file, strlen(function->file)) : none();
 }
 
+static PyObject *call_of(const struct clp_comparison *comparison, const struct clp_compared_call *call)
+{
+    const struct clp_compared_function *caller = call->caller;
+    const struct clp_compared_row *row = call->row;
+    struct clp_change calls = clp_comparison_change(comparison, &call->samples, CLP_MEASURE_hits);
+    struct clp_change time = clp_comparison_change(comparison, &call->samples, CLP_MEASURE_time);
+    const struct clp_profile_function *before = caller != NULL ? caller->sides[CLP_OLD] : NULL;
+    const struct clp_profile_function *after = caller != NULL ? caller->sides[CLP_NEW] : NULL;
+    const struct clp_profile_function *one = after != NULL ? after : before;
+
+    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N}", "name",
+                         one != NULL ? text_of(one->name, strlen(one->name)) : none(), "file", file_of(before), file_of(after), "line",
+                         row != NULL ? line_of(row, CLP_OLD) : none(), row != NULL ? line_of(row, CLP_NEW) : none(),
+                         "calls", change_of(comparison, CLP_MEASURE_hits, &calls), "time",
+                         change_of(comparison, CLP_MEASURE_time, &time));
+}
+
+/* The callers that explain the function's change; with `all` every caller. A new list. */
+static PyObject *callers_of(const struct clp_comparison *comparison, const struct clp_compared_function *function,
+                            bool all)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < function->call_count; i++)
+        if ((all || function->calls[i].explains) &&
+            !clp_list_append(list, call_of(comparison, &function->calls[i])))
+            Py_CLEAR(list);
+    return list;
+}
+
 static PyObject *first_line_of(const struct clp_profile_function *function)
 {
     return function != NULL ? PyLong_FromLong(function->first_line) : none();
@@ -185,14 +215,15 @@ static PyObject *function_of(const struct clp_diff *diff,
     struct clp_change total =
         clp_comparison_change(comparison, &function->samples, CLP_MEASURE_total);
 
-    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N}", "name",
+    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N,s:N}", "name",
                          text_of(one->name, strlen(one->name)), "file", file_of(before),
                          file_of(after), "line", first_line_of(before), first_line_of(after),
                          "verdicts",
                          verdicts_of(function->verdicts), "total",
                          change_of(comparison, CLP_MEASURE_total, &total), "measures",
                          changes_of(comparison, &function->samples), "lines",
-                         rows_of(comparison, function, shows_all(diff)));
+                         rows_of(comparison, function, shows_all(diff)), "callers",
+                         callers_of(comparison, function, shows_all(diff)));
 }
 
 static PyObject *functions_of(const struct clp_diff *diff)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare.h"
+#include "compare_calls.h"
 #include "match.h"
 #include "verdict.h"
 #include <stdlib.h>
@@ -413,6 +414,8 @@ clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem
         status = clp_comparison_test(comparison);
     if (status == CLP_OK)
         clp_comparison_judge(comparison);
+    if (status == CLP_OK)
+        status = clp_comparison_add_calls(comparison);
     comparison->steps = work.align.steps;
     if (status != CLP_OK)
         clp_comparison_clear(comparison);
@@ -426,6 +429,7 @@ void clp_comparison_clear(struct clp_comparison *comparison)
     clp_mem_free(mem, comparison->rows, comparison->row_room, sizeof *comparison->rows);
     clp_mem_free(mem, comparison->functions, comparison->function_room,
                  sizeof *comparison->functions);
+    clp_comparison_clear_calls(comparison);
     for (int side = 0; side < 2; side++) {
         clp_mem_free(mem, comparison->values[side], comparison->file_counts[side], sizeof *comparison->values[side]);
         clp_diff_side_clear(&comparison->sides[side], mem);

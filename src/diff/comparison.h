@@ -41,14 +41,34 @@ struct clp_compared_row {
     unsigned verdicts; /* diff/verdict.h */
 };
 
+/* Who called a function, from which line: the calls of both sides from the same line. */
+struct clp_compared_call {
+    const struct clp_compared_function *caller; /* NULL: code that is not selected */
+    const struct clp_compared_row *row;         /* of the caller; NULL: it has no row */
+    struct clp_side_samples samples;            /* only hits (which are calls), time and growth */
+    double weight;                              /* how much the time changed, in nanoseconds */
+    bool explains;                              /* does it tell why the function changed? */
+};
+
 struct clp_compared_function {
     const struct clp_profile_function *sides[2]; /* borrowed from the side's first profile that has it with a text, */
                                                  /* else from the first that has it; NULL: no profile has it */
     struct clp_compared_row *rows;               /* borrowed; in the order of the text, gone lines before new ones */
     size_t row_count;
     struct clp_side_samples samples; /* all lines merged; the time is the function's total */
+    struct clp_compared_call *calls; /* borrowed; who called it, the largest change of time first */
+    size_t call_count;
     unsigned verdicts;
     bool changed;               /* has the function or one of its rows a verdict? */
+};
+
+/* All calls of a comparison, and what they point to. All is owned. */
+struct clp_compared_calls {
+    struct clp_compared_call *items; /* those of a function one behind the other */
+    struct clp_measures *measures;   /* of each edge of each profile */
+    const struct clp_measures **samples;
+    size_t count, room, keys;
+    bool missing; /* has one side no calls, while the other has some? */
 };
 
 struct clp_comparison {
@@ -65,6 +85,7 @@ struct clp_comparison {
     uint64_t steps;  /* items that aligning looked at, so that a test can see that it takes linear time */
     struct clp_compared_row *rows; /* owned; the rows of all functions, one function behind the other */
     size_t row_count, row_room, function_room;
+    struct clp_compared_calls calls;
     struct clp_diff_side sides[2];
 };
 

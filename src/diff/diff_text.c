@@ -531,6 +531,66 @@ static void add_place(struct changes *changes, const struct clp_compared_functio
         clp_buf_add_format(out, " at line %d\n", (int)one->first_line);
 }
 
+#define MOST_CALLERS 5 /* without --all */
+
+/* Adds "main at prog.py:12", the line on the new side if it is there. */
+static void add_caller(const struct changes *changes, const struct clp_compared_call *call)
+{
+    struct clp_buf *out = changes->out;
+
+    if (call->caller == NULL) {
+        clp_buf_add_text(out, "code that is not selected");
+        return;
+    }
+    int side = call->caller->sides[CLP_NEW] != NULL ? CLP_NEW : CLP_OLD;
+    if (call->row != NULL)
+        side = side_of(call->row);
+    const struct clp_profile_function *caller = call->caller->sides[side];
+    clp_escape_add_text(out, caller->name);
+    clp_buf_add_text(out, " at ");
+    clp_escape_add_text(out, clp_escape_relative(caller->file, changes->options->folder));
+    if (call->row != NULL)
+        clp_buf_add_format(out, ":%lld", (long long)call->row->line[side]);
+}
+
+static void add_call(const struct changes *changes, const struct clp_compared_call *call)
+{
+    const struct clp_comparison *comparison = changes->comparison;
+    struct clp_change calls = clp_comparison_change(comparison, &call->samples, CLP_MEASURE_hits);
+    struct clp_change time = clp_comparison_change(comparison, &call->samples, CLP_MEASURE_time);
+    struct clp_buf *out = changes->out;
+
+    clp_buf_add_text(out, "Called from ");
+    add_caller(changes, call);
+    clp_buf_add_text(out, ": ");
+    if (calls.change != 0) {
+        clp_amount_add(out, CLP_MEASURE_COUNT, calls.before.mean, false);
+        clp_buf_add_text(out, " -> ");
+    }
+    clp_amount_add(out, CLP_MEASURE_COUNT, calls.after.mean, false);
+    clp_buf_add_text(out, calls.before.mean == 1 && calls.after.mean == 1 ? " call" : " calls");
+    if (time.changed) {
+        clp_buf_add_text(out, ", ");
+        add_change(CLP_MEASURE_time, &time, out);
+    }
+    clp_buf_add_text(out, "\n");
+}
+
+/* Adds a line for each caller that explains the function's change; with --all for every caller. */
+static void add_calls(const struct changes *changes, const struct clp_compared_function *function)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < function->call_count; i++) {
+        if (!changes->options->all && !function->calls[i].explains)
+            continue;
+        if (shown++ < MOST_CALLERS || changes->options->all)
+            add_call(changes, &function->calls[i]);
+    }
+    if (shown > MOST_CALLERS && !changes->options->all)
+        clp_buf_add_format(changes->out, "Called from %zu more lines that changed\n", shown - MOST_CALLERS);
+}
+
 static void add_function(struct changes *changes, const struct clp_compared_function *function)
 {
     struct table table = {.function = function, .whole = changes->options->all};
@@ -538,6 +598,7 @@ static void add_function(struct changes *changes, const struct clp_compared_func
     add_total(changes, function);
     add_place(changes, function);
     add_table(changes, &table);
+    add_calls(changes, function);
     clp_buf_add_text(changes->out, "\n");
 }
 
@@ -693,6 +754,9 @@ static void add_end(const struct changes *changes, size_t shown, size_t count)
                            "Texts differ within a side: %zu line%s that only some have %s left "
                            "out.\n", comparison->lost, clp_buf_plural(comparison->lost),
                            comparison->lost == 1 ? "is" : "are");
+    if (comparison->calls.missing)
+        clp_buf_add_text(changes->out, "Calls are not compared: only one side has them, the other was made by an older "
+                                       "clineprof.\n");
     add_floor(comparison, changes->out);
     add_confidence(comparison, changes->out);
 }

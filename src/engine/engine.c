@@ -147,6 +147,8 @@ static INLINE struct clp_call *call_from_top(struct clp_thread *thread, uint32_t
     struct clp_calls *calls = &thread->engine->calls;
     struct clp_call *call = clp_engine_known_call(thread, function);
 
+    if (CLP_UNLIKELY(call == NULL))
+        call = clp_engine_search_call(thread, function);
     if (CLP_LIKELY(call != NULL))
         return call;
     if (thread->top->call == &calls->start)
@@ -254,24 +256,6 @@ static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost
         end_stay(thread);
 }
 
-/* Takes the time of a body that was left before its first line began out of its function's total, because no
- * line of the function has that time. It stays with the caller's line. One case is an exception that is thrown
- * into a generator which has not started. */
-static void take_back(const struct clp_thread *thread, const struct clp_activation *left)
-{
-    struct clp_block *block = left->block;
-    struct clp_call_counts *counts = &left->call->counts;
-    uint64_t total = thread->last - left->entered;
-    int64_t correction = thread->correction - left->entered_correction;
-
-    if (block->running != 0)
-        return; /* the outer body has the time */
-    block->total -= total;
-    block->total_correction -= correction;
-    counts->ticks -= total;
-    counts->correction -= correction;
-}
-
 /* Takes the body on top off the stack. Its stay has ended. The calling thread may be another one than the stack's
  * (clp_engine_top). */
 static INLINE void go_out(struct clp_thread *thread, int64_t cost)
@@ -279,9 +263,13 @@ static INLINE void go_out(struct clp_thread *thread, int64_t cost)
     struct clp_activation *left = thread->top;
 
     __atomic_store_n(&thread->top, left - 1, __ATOMIC_RELAXED);
-    clp_engine_credit_caller(thread, left, thread->correction);
-    if (CLP_UNLIKELY(left->cell == &thread->outside))
-        take_back(thread, left);
+    if (CLP_LIKELY(left->cell != &thread->outside)) {
+        clp_engine_credit_caller(thread, left, thread->correction);
+    } else { /* no line has the time, as when an exception is thrown into a generator that has not begun */
+        left->block->running--;
+        clp_engine_credit_line(thread, thread->last - left->entered,
+                               thread->correction - left->entered_correction);
+    }
     clp_engine_add_cost(thread, cost);
 }
 
@@ -442,13 +430,12 @@ static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function
 /* Does what go_on does where nothing is out of the ordinary: the body was suspended at a line, and memory is as
  * it was. */
 static INLINE struct clp_activation *go_on_plain(struct clp_thread *thread, struct clp_block *block,
-                                                 struct clp_suspended *record, uint64_t now)
+                                                 struct clp_call *call, struct clp_suspended *record, uint64_t now)
 {
     const struct clp_cost cost = thread->engine->costs.resume;
     struct clp_cell *cell = clp_block_cell(block, record->line_place);
     struct clp_activation *top =
-        clp_engine_push_plain(thread, block, call_from_top(thread, block->function), cell, cost.before,
-                              now - thread->stopped);
+        clp_engine_push_plain(thread, block, call, cell, cost.before, now - thread->stopped);
 
     top->frame = record->frame;
     top->special = top->continued = true;
@@ -471,14 +458,15 @@ resume_anyhow(struct clp_thread *thread, uint32_t function, const void *frame, u
     return go_on(thread, function, frame, now, thread->engine->costs.resume);
 }
 
-/* Resumes another body than the one that was resumed last in this block. */
+/* Resumes another body than the one that was resumed last in this block, or from another line. */
 static __attribute__((noinline)) struct clp_activation *
 resume_other(struct clp_thread *thread, struct clp_block *block, const void *frame, uint64_t now)
 {
     struct clp_suspended *record = find_suspended(thread, block, block->function, frame);
 
-    return record != NULL && record->line_place != 0 ? go_on_plain(thread, block, record, now)
-                                                : resume_anyhow(thread, block->function, frame, now);
+    if (record == NULL || record->line_place == 0)
+        return resume_anyhow(thread, block->function, frame, now);
+    return go_on_plain(thread, block, call_from_top(thread, block->function), record, now);
 }
 
 struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
@@ -493,7 +481,10 @@ struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t fun
     if (CLP_UNLIKELY(record == NULL || record->frame != frame || record->function != function ||
                      record->line_place == 0))
         return resume_other(thread, block, frame, now);
-    return go_on_plain(thread, block, record, now);
+    struct clp_call *call = clp_engine_known_call(thread, function);
+    if (CLP_UNLIKELY(call == NULL))
+        return resume_other(thread, block, frame, now);
+    return go_on_plain(thread, block, call, record, now);
 }
 
 bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place, uint64_t now)

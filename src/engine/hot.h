@@ -99,14 +99,17 @@ static inline size_t clp_engine_place(const struct clp_thread *thread)
     return top->cell == &thread->outside ? 0 : clp_block_place_of(top->block, top->cell);
 }
 
-/* The node for a call of the function from the line on top; NULL where it must be searched for in the whole tree. */
+/* The node for a call of the function from the line on top, if it is the one that was called last or the next; else
+ * NULL. */
 static inline struct clp_call *clp_engine_known_call(const struct clp_thread *thread, uint32_t function)
 {
-    struct clp_call *from = thread->top->call->home;
-    size_t place = clp_engine_place(thread);
-    struct clp_call *call = clp_calls_known(from, place, function);
+    return clp_calls_known(thread->top->call->home, clp_engine_place(thread), function);
+}
 
-    return CLP_LIKELY(call != NULL) ? call : clp_calls_search(from, place, function);
+/* Searches for the node among the first few others; NULL where it must be searched for in the whole tree. */
+static inline struct clp_call *clp_engine_search_call(const struct clp_thread *thread, uint32_t function)
+{
+    return clp_calls_search(thread->top->call->home, clp_engine_place(thread), function);
 }
 
 /* Is a call of this function from this line on the stack? Recursion usually has one at once. */
@@ -164,7 +167,7 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     if (CLP_UNLIKELY(thread->top == thread->last_activation || thread->rss != thread->last_rss))
         return false;
     struct clp_call *call = clp_engine_known_call(thread, block->function);
-    if (CLP_UNLIKELY(call == NULL))
+    if (CLP_UNLIKELY(call == NULL) && (call = clp_engine_search_call(thread, block->function)) == NULL)
         return false;
     call->counts.calls++;
     struct clp_activation *top = clp_engine_push_plain(thread, block, call, cell, cost.before, at);
@@ -199,12 +202,22 @@ static inline void clp_engine_credit_call(const struct clp_thread *thread, const
         counts->increment += thread->last_rss - left->entered_rss;
 }
 
+/* Adds the time of a body that was just taken off the stack to its caller's line. */
+static inline void clp_engine_credit_line(const struct clp_thread *thread, uint64_t total, int64_t correction)
+{
+    struct clp_cell *caller = thread->top->cell;
+
+    if (--caller->open == 0) {
+        caller->nested += (int64_t)total;
+        caller->nested_correction += correction;
+    }
+}
+
 /* Adds the time of the body of `left`, which was just taken off the stack, to its caller's line, to the node of
  * its call, and to the total of its function. `correction` is what the thread was charged up to the body's end. */
 static inline void clp_engine_credit_caller(struct clp_thread *thread, const struct clp_activation *left,
                                             int64_t correction)
 {
-    struct clp_cell *caller = thread->top->cell;
     uint64_t total = thread->last - left->entered;
 
     correction -= left->entered_correction;
@@ -213,10 +226,7 @@ static inline void clp_engine_credit_caller(struct clp_thread *thread, const str
         left->block->total += total;
         left->block->total_correction += correction;
     }
-    if (--caller->open == 0) {
-        caller->nested += (int64_t)total;
-        caller->nested_correction += correction;
-    }
+    clp_engine_credit_line(thread, total, correction);
 }
 
 static inline __attribute__((always_inline)) bool

@@ -113,7 +113,7 @@ static uint64_t nanos_of(uint64_t ticks, int64_t correction, double scale)
 
 /* Finds out how many nanoseconds a tick of each function's calls is. If no call lies within another one, all of them
  * together are the function's total. What an average event costs may be more than a short call took: so the sum is
- * made of the calls as they are shown. */
+ * made of the calls as they are shown. If nothing is left of them, they share the total as the clock saw them. */
 static void set_scales(const struct calls *calls)
 {
     for (size_t i = 0; i < calls->count; i++) {
@@ -127,8 +127,10 @@ static void set_scales(const struct calls *calls)
     for (size_t i = 0; i < calls->places->count; i++) {
         struct clp_snapshot_place *place = &calls->places->items[i];
         double ticks = place->called_raw == place->raw ? place->called_ticks : place->ticks;
-        place->scale = ticks > 0 ? (double)calls->profile->functions[place->place].total / ticks
-                                 : calls->nanos_per_tick;
+        place->as_clocked = ticks <= 0;
+        if (place->as_clocked)
+            ticks = (double)place->raw;
+        place->scale = ticks > 0 ? (double)calls->profile->functions[place->place].total / ticks : 0;
     }
 }
 
@@ -155,16 +157,17 @@ static clp_status add_node(const struct calls *calls, struct node *node)
         return CLP_OK;
     }
     const uint64_t total = calls->profile->functions[place->place].total;
-    const uint64_t time = nanos_of(node->counts.ticks, node->counts.correction, place->scale);
+    const struct clp_call_counts *counts = &node->counts;
+    const uint64_t time = nanos_of(counts->ticks, place->as_clocked ? 0 : counts->correction, place->scale);
     const struct clp_profile_call added = {
         .parent = parent->place,
         .line = parent->place != 0 ? line : 0,
         .function = place->place,
         .through = parent->place != 0 && (node->call->through || parent->through),
-        .calls = node->counts.calls,
+        .calls = counts->calls,
         .time = time < total ? time : total,
-        .again = nanos_of(node->counts.again, node->counts.again_correction, place->scale),
-        .increment = node->counts.increment,
+        .again = nanos_of(counts->again, place->as_clocked ? 0 : counts->again_correction, place->scale),
+        .increment = counts->increment,
     };
     clp_status status = clp_profile_add_call(calls->profile, &added, &node->place);
     node->place++;

@@ -17,6 +17,7 @@ struct clp_snapshot_place {
     /* Set by clp_snapshot_add_calls: sums over all calls of the function, and the nanoseconds in a tick. */
     uint64_t called_raw;
     double called_ticks, scale;
+    bool as_clocked; /* of no call anything is left without what the events took: they are shown with it */
 };
 
 /* The functions that a profile got from a view. */

@@ -220,17 +220,54 @@ static void add_callee(const struct page *page, const struct clp_call_edge *edge
         clp_buf_add_format(out, " at line %d", (int)edge->line);
 }
 
+/* ---- the two tables of a function ---- */
+
+static bool has_run(const struct clp_profile_function *function)
+{
+    size_t i = 0;
+
+    while (i < function->line_count && function->lines[i].measures.hits == 0)
+        i++;
+    return i < function->line_count;
+}
+
+/* Appends a sentence where the callers are not all that there were. `time` is what the known ones took together: the
+ * function's total, or more where calls lie within each other. */
+static void add_unknown_callers(const struct page *page, const struct clp_profile_function *function, size_t known,
+                                uint64_t time)
+{
+    struct clp_buf *out = page->table.out;
+
+    if (known == 0 && !has_run(function)) {
+        clp_buf_add_text(out, "It was never called.\n");
+    } else if (known == 0) {
+        clp_buf_add_text(out, "Who called it is not known: an older clineprof or another tool recorded it.\n");
+    } else if (page->calls->profile->calls_cut == 0 && (double)time < 0.95 * (double)function->total) {
+        clp_buf_add_text(out, "Other callers are not known: these took ");
+        clp_amount_add(out, CLP_MEASURE_NANOS, (double)time, false);
+        clp_buf_add_text(out, " of its ");
+        clp_amount_add(out, CLP_MEASURE_NANOS, (double)function->total, false);
+        clp_buf_add_text(out, ", and an older clineprof or another tool recorded the rest.\n");
+    }
+}
+
 static void add_callers(struct page *page, size_t place)
 {
-    add_titles(page, "Called from");
+    size_t known = 0;
+    uint64_t time = 0;
+
     for (size_t i = 0; i < page->calls->count; i++) {
         const struct clp_call_edge *edge = &page->calls->edges[i];
         if (edge->callee != place)
             continue;
+        if (known++ == 0)
+            add_titles(page, "Called from");
+        time = clp_measures_sum(time, edge->time);
         add_numbers(page, edge);
         add_caller(page, edge);
         end_row(page, edge);
     }
+    add_unknown_callers(page, &page->calls->profile->functions[place], known, time);
 }
 
 static void add_callees(struct page *page, size_t place)

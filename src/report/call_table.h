@@ -27,7 +27,8 @@ struct clp_call_table {
     bool marked;        /* see table.h */
 };
 
-/* Appends the two tables of the function at `place`. */
+/* Appends the two tables of the function at `place`. A sentence says so where nobody called it, or where not all
+ * callers are known. */
 void clp_call_table_add(const struct clp_call_table *calls, size_t place, struct clp_buf *out);
 
 #endif

@@ -11,46 +11,64 @@ static const struct clp_profile_function *function_at(const struct clp_file_list
 
 /* ---- the order of files ---- */
 
-/* A function of the choice, and the rank of its file. */
+/* A function of the choice. */
 struct entry {
-    size_t rank, at; /* at: its own place in the choice */
-    size_t place;
+    size_t file, at; /* places in the choice: of the first function of its file, and its own */
+    size_t place;    /* in the profile */
+    double amount;   /* what its file is sorted by */
 };
 
 static int compare_entries(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
 
-    return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank) : (a->at > b->at) - (a->at < b->at);
+    if (a->amount != b->amount)
+        return a->amount < b->amount ? -1 : 1;
+    return a->file != b->file ? (a->file > b->file) - (a->file < b->file) : (a->at > b->at) - (a->at < b->at);
 }
 
-/* Ranks the functions of a file alike: by the place in the choice of its first function, or of its last one. Equal
- * hashes of two files only mix them; clp_file_listings_next tells them apart. */
-static clp_status rank(struct clp_file_listings *listings, const struct clp_choice *choice, bool by_last,
-                       struct entry *entries)
+/* Returns the measure of all lines of the function. In the place of time it is the self time, if the profile has any,
+ * because lines of one file are in the times of others. */
+static double amount_of(const struct clp_file_listings *listings, const struct clp_profile_function *function,
+                        enum clp_choice_order order)
 {
-    struct clp_hashmap ranks;
-    clp_status status = CLP_OK;
-    uint64_t rank;
+    struct clp_measures all = {0};
+    struct clp_wire_rows rows;
 
-    clp_hashmap_init(&ranks, listings->mem);
+    if (order == CLP_CHOICE_BY_ORDER || order == CLP_CHOICE_BY_NAME)
+        return 0;
+    for (clp_wire_rows_start(&rows, listings->profile, function); rows.at != NULL; clp_wire_rows_next(&rows))
+        clp_measures_merge(&all, &rows.at->measures);
+    if (order == CLP_CHOICE_BY_time && all.self != 0)
+        order = CLP_CHOICE_BY_self;
+    return clp_measure_value(clp_choice_measure(order), &all);
+}
+
+/* Fills the entries. Equal hashes of two files only mix them; clp_file_listings_next tells them apart. */
+static clp_status fill_entries(struct clp_file_listings *listings, const struct clp_choice *choice,
+                               enum clp_choice_order order, struct entry *entries)
+{
+    struct clp_hashmap files;
+    clp_status status = CLP_OK;
+
+    clp_hashmap_init(&files, listings->mem);
     for (size_t i = 0; i < choice->count && status == CLP_OK; i++) {
-        const char *file = listings->profile->functions[choice->places[i]].file;
-        uint64_t key = clp_hash_text(0, file, strlen(file));
-        if (by_last || !clp_hashmap_get(&ranks, key, &rank))
-            status = clp_hashmap_set(&ranks, key, i);
+        const struct clp_profile_function *function = &listings->profile->functions[choice->places[i]];
+        uint64_t key = clp_hash_text(0, function->file, strlen(function->file)), first = i;
+        if (!clp_hashmap_get(&files, key, &first))
+            status = clp_hashmap_set(&files, key, i);
+        entries[i] = (struct entry){.file = (size_t)first, .at = i, .place = choice->places[i]};
+        entries[first].amount += amount_of(listings, function, order);
     }
-    for (size_t i = 0; i < choice->count && status == CLP_OK; i++) {
-        const char *file = listings->profile->functions[choice->places[i]].file;
-        (void)clp_hashmap_get(&ranks, clp_hash_text(0, file, strlen(file)), &rank);
-        entries[i] = (struct entry){(size_t)rank, i, choice->places[i]};
-    }
-    clp_hashmap_clear(&ranks);
+    for (size_t i = 0; i < choice->count; i++)
+        entries[i].amount = entries[entries[i].file].amount;
+    clp_hashmap_clear(&files);
     return status;
 }
 
 clp_status clp_file_listings_start(struct clp_file_listings *listings, const struct clp_profile *profile,
-                                   const struct clp_choice *choice, bool by_last, struct clp_mem *mem)
+                                   const struct clp_choice *choice, enum clp_choice_order order,
+                                   struct clp_mem *mem)
 {
     struct entry *entries = clp_mem_alloc(mem, choice->count, sizeof *entries);
 
@@ -59,7 +77,7 @@ clp_status clp_file_listings_start(struct clp_file_listings *listings, const str
     listings->places = clp_mem_alloc(mem, choice->count, sizeof *listings->places);
     clp_status status = (entries != NULL && listings->places != NULL) || choice->count == 0 ? CLP_OK : CLP_NO_MEMORY;
     if (status == CLP_OK)
-        status = rank(listings, choice, by_last, entries);
+        status = fill_entries(listings, choice, order, entries);
     if (status == CLP_OK && choice->count > 1)
         qsort(entries, choice->count, sizeof *entries, compare_entries);
     for (size_t i = 0; status == CLP_OK && i < choice->count; i++)

@@ -42,10 +42,11 @@ struct clp_file_listings {
     struct clp_file_listing listing;
 };
 
-/* Starts. Files come in the order of the choice: by their first function, or by their last one if `by_last`. Afterwards
- * call clp_file_listings_clear, unless the result is CLP_NO_MEMORY. */
+/* Starts. Files come in the order of their first functions in the choice; if `order` is a measure, by what their chosen
+ * functions have of it, ascending. Afterwards call clp_file_listings_clear, unless the result is CLP_NO_MEMORY. */
 clp_status clp_file_listings_start(struct clp_file_listings *listings, const struct clp_profile *profile,
-                                   const struct clp_choice *choice, bool by_last, struct clp_mem *mem);
+                                   const struct clp_choice *choice, enum clp_choice_order order,
+                                   struct clp_mem *mem);
 void clp_file_listings_clear(struct clp_file_listings *listings);
 
 /* Makes the next listing in listings->listing, which stays valid until the next call. *more is false, and there is no

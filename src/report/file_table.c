@@ -155,9 +155,9 @@ static clp_status add_file(const struct clp_file_tables *tables, const struct cl
 clp_status clp_file_tables_add(const struct clp_file_tables *tables, struct clp_table *table)
 {
     struct clp_file_listings listings;
-    bool by_last = tables->options->order != CLP_CHOICE_BY_ORDER, more = true;
+    bool more = true;
     clp_status status =
-        clp_file_listings_start(&listings, tables->profile, tables->choice, by_last, table->out->mem);
+        clp_file_listings_start(&listings, tables->profile, tables->choice, tables->options->order, table->out->mem);
 
     if (status != CLP_OK)
         return status;

@@ -3,6 +3,7 @@
 
 import collections
 import json
+import sys
 import textwrap
 
 import pytest
@@ -107,6 +108,31 @@ PROGRAMS = {
             h.close()
             print(sum(tree(4)))
             outside(list, inner(2))
+        main()
+        """,
+    "never begun": """
+        @profile
+        def numbers(n):
+            yield n
+        @profile
+        async def waits(n):
+            return n
+        @profile
+        def throws(source):
+            try:
+                source.throw(KeyError)
+            except KeyError:
+                pass
+        @profile
+        def main():
+            for n in range(3):
+                throws(numbers(n))
+                throws(waits(n))
+                numbers(n).close()
+                waits(n).close()
+            with contextlib.suppress(KeyError):
+                numbers(n).throw(KeyError)
+            list(numbers(n))
         main()
         """,
     "exceptions": """
@@ -225,9 +251,9 @@ def test_edges_are_those_of_the_reference(name, memory, tmp_path):
     found = edges_of(profile)
     assert {key: calls for key, (calls, _) in found.items() if calls} == {
         key: calls for key, (calls, _) in expected.items() if calls}
-    assert found.keys() >= expected.keys()  # the reference is not told of throw() and close()
+    assert found.keys() >= {key for key, (calls, _) in expected.items() if calls or sys.version_info >= (3, 11)}
     for key, (_, ways) in expected.items():
-        if len(ways) == 1:
+        if len(ways) == 1 and key in found:
             assert found[key][1] == ways, key
     check_tree(profile)
 

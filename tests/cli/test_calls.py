@@ -148,7 +148,8 @@ def test_callers_without_memory_and_with_joined_calls(tmp_path):
 @pytest.mark.parametrize("words, code, said", [
     (["leef", "known.lprof"], 1, "the profile has no function 'leef'; did you mean 'leaf'?"),
     (["total", "known.lprof"], 1, "the profile has no function 'total'; clineprof -m lists the functions"),
-    (["leaf", "old.lprof"], 1, "this profile has no calls: it was made by an older clineprof; record it again"),
+    (["leaf", "old.lprof"], 1, "this profile has no calls: nothing selected ran, or an older clineprof or another tool "
+     "recorded it"),
     (["leaf", "none.lprof"], 1, "none.lprof: No such file or directory"),
     (["known.lprof"], 2, "callers needs a function and a profile; see clineprof callers --help"),
     ([], 2, "callers needs a function and a profile; see clineprof callers --help"),
@@ -158,6 +159,40 @@ def test_callers_refuses_in_one_line(known, words, code, said):
     known_calls.write(known / "old.lprof", calls=None)
     ended = run_viewer(["callers", *words], known)
     assert (ended.out, ended.err, ended.code) == ("", "clineprof: %s\n" % said, code)
+
+
+def test_a_function_that_was_never_called(tmp_path):
+    idle = known_calls.profiles.function("app/walk.py", 6, "fib", [{"line": 7, "hits": 0}])
+    known_calls.write(tmp_path / "known.lprof", [known_calls.MAIN, idle], {"function": [0]})
+    ended = run_viewer(["callers", "fib", "known.lprof"], tmp_path)
+    assert (ended.out, ended.err, ended.code) == (
+        "File: app/walk.py\nFunction: fib at line 6\n\nIt was never called.\n", "", 0)
+
+
+def test_each_function_of_one_name_has_its_tables(tmp_path):
+    functions = [known_calls.MAIN, known_calls.FIB, {**known_calls.FIB, "file": "app/other.py"}]
+    calls = {"parent": [0, 1, 1], "line": [0, 3, 4], "function": [0, 1, 2], "calls": [1, 2, 5],
+             "time": [10000, 8000, 8000]}  # fmt: skip
+    known_calls.write(tmp_path / "known.lprof", functions, calls, has_memory=False)
+    said = run_viewer(["callers", "fib", "known.lprof"], tmp_path).out
+    assert re.findall("File: .*\nFunction: .*", said) == [
+        "File: app/walk.py\nFunction: fib at line 6", "File: app/other.py\nFunction: fib at line 6"]
+    assert re.findall(r"^ +(\d) .* main at (.*)  ", said, re.M) == [
+        ("2", "app/walk.py:3"), ("5", "app/walk.py:4")]
+
+
+def test_a_sum_with_a_profile_that_has_no_calls(known):
+    known_calls.write(known / "old.lprof", calls=None)
+    assert "Other callers" not in run_viewer(["callers", "fib", "known.lprof"], known).out
+    said = run_viewer(["callers", "leaf", "old.lprof", "known.lprof"], known).out
+    assert said.count("Other callers are not known: these took 1.60 us of its 3.20 us, and an older clineprof or "
+                      "another tool recorded the rest.\n") == 1
+    run_viewer(["merge", "-o", "sum.lprof", "old.lprof", "known.lprof"], known)
+    assert run_viewer(["callers", "leaf", "sum.lprof"], known).out == said
+    only_old = [{**known_calls.LEAF, "name": "lost"}]
+    known_calls.profiles.write(known / "lost.lprof", only_old)
+    said = run_viewer(["callers", "lost", "lost.lprof", "known.lprof"], known).out
+    assert said.endswith("\n\nWho called it is not known: an older clineprof or another tool recorded it.\n")
 
 
 def test_a_similar_name_may_lack_its_class(tmp_path):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import known_calls
 import pytest
 from harness import BUILD, clean_environment, run, run_ckernprof, run_viewer, viewer_command
 from profiles import MIB, MS, function, write
@@ -257,6 +258,81 @@ def test_json(made):
     assert edited["measures"]["increment"]["change"] == 3 * MIB
     every = compared(made, "old.lprof", "new.lprof", "--all")["functions"][0]["lines"]
     assert [line["line"] for line in every] == [[2, 4], [None, 5], [3, 6], [4, 7], [5, 8]]
+
+
+def more_calls(function, times):
+    """The function with so many times the hits and times."""
+    lines = {name: column if name == "line" else [n * times for n in column]
+             for name, column in function["lines"].items()}  # fmt: skip
+    return {**function, "lines": lines, "total": function["total"] * times, "raw_total": function["raw_total"] * times}
+
+
+@pytest.fixture
+def called(tmp_path):
+    """once.lprof and often.lprof: another line calls leaf ten times as often, and fib takes longer from one line."""
+    known_calls.write(tmp_path / "once.lprof")
+    other, leaf = more_calls(known_calls.OTHER, 10), more_calls(known_calls.LEAF, 10)
+    calls = {**known_calls.CALLS, "calls": [1, 2, 8, 12, 1, 10], "time": [10000, 9000, 600, 5000, 15000, 10000]}
+    known_calls.write(tmp_path / "often.lprof", [known_calls.MAIN, more_calls(known_calls.FIB, 2), other, leaf], calls)
+    known_calls.write(tmp_path / "old.lprof", calls=None)
+    return tmp_path
+
+
+def callers_in(text):
+    return re.findall(r"^Called from .*", text, re.M)
+
+
+def test_who_calls_a_function_more_often_explains_its_change(called):
+    said = diff(called, "once.lprof", "often.lprof", "--noise-floor", "100ns,0/hit").out
+    assert callers_in(said) == [
+        "Called from main at app/walk.py:3: 2 calls, 8.00 us -> 9.00 us, +1.00 us (+12.5 %)",
+        "Called from other at app/walk.py:12: 1 -> 10 calls, 1.00 us -> 10.0 us, +9.00 us (+900.0 %)",
+    ]  # fmt: skip
+    assert said.index("Function: fib") < said.index("Called from main") < said.index("Function: leaf")
+    assert "Calls are not compared" not in said
+    assert callers_in(diff(called, "once.lprof", "once.lprof").out) == []
+    assert len(callers_in(diff(called, "once.lprof", "once.lprof", "--all").out)) == 6
+
+
+def test_json_has_the_callers(called):
+    told = compared(called, "once.lprof", "often.lprof", "--noise-floor", "100ns,0/hit")
+    callers = {function["name"]: function["callers"] for function in told["functions"]}
+    [other] = callers["leaf"]
+    assert (other["name"], other["file"], other["line"]) == ("other", ["app/walk.py"] * 2, [12, 12])
+    assert (other["calls"]["before"], other["calls"]["after"], other["calls"]["changed"]) == (1, 10, True)
+    assert other["time"]["change"] == pytest.approx(9e-6)
+    assert [caller["name"] for caller in callers["fib"]] == ["main"] and callers["other"] == []
+    every = compared(called, "once.lprof", "once.lprof", "--all")["functions"]
+    [root] = [function for function in every if function["name"] == "main"]
+    assert [(caller["name"], caller["file"], caller["line"]) for caller in root["callers"]] == [
+        (None, [None, None], [None, None])]
+
+
+def test_callers_of_several_files_are_averaged(called):
+    said = diff(called, "once.lprof", "once.lprof", "--", "often.lprof", "once.lprof", "--noise-floor", "0").out
+    assert callers_in(said) == []  # the ranges overlap
+    files = "once.lprof", "once.lprof", "--", "often.lprof", "often.lprof"
+    said = diff(called, *files, "--noise-floor", "100ns,0/hit").out
+    assert callers_in(said)[1].startswith("Called from other at app/walk.py:12: 1 -> 10 calls, ")
+
+
+def test_callers_move_with_their_lines(called):
+    def moved(function):
+        lines = {**function["lines"], "line": [line + 5 for line in function["lines"]["line"]]}
+        return {**function, "line": function["line"] + 5, "lines": lines}
+
+    calls = {**known_calls.CALLS, "line": [0, 8, 13, 14, 9, 17], "calls": [1, 2, 8, 12, 1, 4]}
+    known_calls.write(called / "moved.lprof", [moved(function) for function in known_calls.FUNCTIONS], calls)
+    said = diff(called, "once.lprof", "moved.lprof", "--all").out
+    assert "Called from other at app/walk.py:17: 1 -> 4 calls\n" in said
+    assert "Called from main at app/walk.py:8: 2 calls\n" in said and len(callers_in(said)) == 6
+
+
+def test_calls_that_one_side_lacks_are_not_compared(called):
+    sentence = "Calls are not compared: only one side has them, the other was made by an older clineprof.\n"
+    said = diff(called, "old.lprof", "often.lprof", "--noise-floor", "0").out
+    assert said.count(sentence) == 1 and callers_in(said) == []
+    assert sentence not in diff(called, "old.lprof", "old.lprof").out
 
 
 def test_does_not_run_the_folder_it_stands_in(made):

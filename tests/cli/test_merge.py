@@ -48,8 +48,7 @@ def test_sums_and_maxima(made):
     assert Profile.measure(profile.function("f"), "hits") == {2: 7, 3: 1, 4: 9}
     assert profile.function("f")["total"] == 18 * MS
     assert (profile.meta["wall"], profile.meta["python"]) == (30 * MS, "3.12.1")
-    [source] = profile.raw["source"]
-    assert source["text"] == TEXT
+    assert list(profile.sources().values()) == [TEXT]
 
 
 def test_the_viewer_shows_the_same_sum(made):
@@ -112,7 +111,7 @@ def test_functions_whose_texts_differ_are_kept_apart(made):
     profile = Profile(made / "sum.lprof")
     hits = {key[2]: Profile.measure(one, "hits")[2] for key, one in profile.functions.items() if key[2] != "g"}
     assert hits == {"f": 9, "f (2)": 5}
-    texts = {source["name"]: source["text"] for source in profile.raw["source"]}
+    texts = {key[2]: text for key, text in profile.sources().items()}
     assert texts == {"f": TEXT, "f (2)": "def f():\n    A\n    b\n"}
     # the viewer sums in the same way
     shown = run_viewer(files, made)
@@ -139,8 +138,7 @@ def test_several_are_told_in_one_line(made):
 def test_text_that_one_file_lacks_is_taken_from_the_other(made):
     write(made / "bare.lprof", function("f", {2: (1, 1)}, None))
     assert merge(made, "bare.lprof", "one.lprof", "-o", "sum.lprof").err == ""
-    [source] = Profile(made / "sum.lprof").raw["source"]
-    assert source["text"] == TEXT
+    assert list(Profile(made / "sum.lprof").sources().values()) == [TEXT]
 
 
 # ---- kinds of files ----

@@ -24,11 +24,13 @@ RESUME = opcode.opmap.get("RESUME")
 
 
 def begins(frame):
-    """Is the frame at its beginning, and not at a place where it was suspended?"""
+    """Does a body begin in the frame that is called? False: it resumes. None: it has not begun, and never will, because
+    an exception is thrown into it."""
     if RESUME is None:
         return frame.f_lasti == -1
     code = frame.f_code.co_code
-    return frame.f_lasti < 0 or (code[frame.f_lasti] == RESUME and code[frame.f_lasti + 1] & 3 == 0)
+    first = next(at for at in range(0, len(code), 2) if code[at] == RESUME)
+    return None if frame.f_lasti < first else frame.f_lasti == first
 
 
 class Called(Selection):
@@ -45,9 +47,12 @@ class Called(Selection):
         sys.setprofile(self.on_event)
 
     def on_event(self, frame, event, argument):
-        if event != "call" or not self.find_copy(frame.f_code):
+        never_ran = event == "return" and RESUME is None and frame.f_lasti == -1  # 3.10 told of a beginning
+        if (event != "call" and not never_ran) or not self.find_copy(frame.f_code):
             return
-        begun = begins(frame)
+        begun = -1 if never_ran else begins(frame)
+        if begun is None:
+            return
         through, back = False, frame.f_back
         while back is not None and not self.find_copy(back.f_code):
             through = through or not is_part_of_line(back.f_code)

@@ -291,6 +291,7 @@ static void read_decoded(void *data, PyCodeObject *code, const struct clp_decode
     reading->failed = shape->marks == NULL;
     if (reading->failed)
         return;
+    shape->entry = (int)unit_of(&decoded->items[decoded->entry]) * 2;
     mark_yields(shape, decoded);
     if (CLP_COUNTS_AS_LINE)
         mark_loops(shape, decoded);

@@ -19,6 +19,7 @@ struct clp_code_lines {
      * elsewhere. NULL: this code is traced by LINE events. */
     int32_t *starts;
     uint8_t *marks;  /* owned; for each code unit bits of enum clp_unit_marks; NULL: the instructions are not known */
+    int entry; /* byte offset at which the body begins; a body that never began stands before it. 0: it is not known */
     int first_yield; /* byte offset; INT_MAX: the code never yields */
     /* Are there exception handlers that begin a line or not, depending on the place where the exception was raised,
      * while no event tells of this place? */

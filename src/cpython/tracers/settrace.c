@@ -58,10 +58,14 @@ static const struct clp_selected *counted_of(PyFrameObject *frame)
     return selected != NULL && clp_recorder_counts(selected) ? selected : NULL;
 }
 
-/* Does the body begin? Otherwise it resumes where it was left. */
+/* Does the body begin? Otherwise it resumes where it was left, or something is thrown into it before it has begun. */
 static bool begins(const struct clp_selected *selected, PyFrameObject *frame)
 {
-    return clp_compat_frame_offset(frame) < (CLP_HAS_FRAME_HOOK ? 0 : selected->shape.first_yield);
+    int offset = clp_compat_frame_offset(frame);
+
+    if (CLP_HAS_FRAME_HOOK)
+        return offset < 0;
+    return offset >= selected->shape.entry && offset < selected->shape.first_yield;
 }
 
 /* The function's line at which the frame, whose body is on top, stands. */
@@ -189,7 +193,7 @@ static PyObject *run_selected(struct clp_thread *thread, const struct clp_select
     const PyObject *object = state->c_traceobj; /* never dereferenced */
     if (ours(state))
         switch_tracing(state, true);
-    if (begins(selected, frame))
+    if (begins(selected, frame) && !throws)
         clp_recorder_enter(selected, thread, frame);
     else
         clp_recorder_resume(selected, thread, frame);

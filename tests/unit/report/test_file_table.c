@@ -221,15 +221,16 @@ Test(file_table, cold_rows_are_folded)
     finish();
 }
 
-Test(file_table, files_come_in_the_order_of_the_functions)
+/* a.py has the function that took most time, b.py took more in all. */
+Test(file_table, files_come_in_the_order_of_the_functions_or_of_their_sums)
 {
     start();
     add_function("b.py", 1, "slow", NULL);
-    add_line(2, 1, 100, 100);
-    add_function("a.py", 1, "quick", NULL);
-    add_line(2, 1, 1, 1);
+    add_line(2, 1, 60, 60);
+    add_function("a.py", 1, "slowest", NULL);
+    add_line(2, 1, 70, 70);
     add_function("b.py", 5, "quick", NULL);
-    add_line(6, 1, 2, 2);
+    add_line(6, 1, 20, 20);
     const char *text = report();
     cr_expect_lt(strstr(text, "File: b.py"), strstr(text, "File: a.py"));
     options.choice.order = CLP_CHOICE_BY_time;
