@@ -206,7 +206,6 @@ def test_exceptions(line):
     assert (line("raises", "raising")["hits"], line("catches", "sees the error")["hits"]) == (1, 1)
     assert line("catches", "sees the error")["time"] >= 19 * MS
     assert line("catches", "handles it")["time"] >= 9 * MS
-    assert line("catches", "handles it")["time"] < line("catches", "sees the error")["time"] * 0.9
 
 
 def test_context_manager(line):

@@ -28,6 +28,7 @@ from xml.etree import ElementTree
 import firefox_profile
 import known_profiles as profiles
 import pprof_message
+import known_calls
 import pytest
 from browser import browser  # noqa: F401
 from harness import BUILD as BUILD_FOLDER
@@ -581,15 +582,12 @@ def test_trace(known):
 
 
 QUERY = """
-const done = arguments[arguments.length - 1];
+const [query, columns, done] = arguments;
 (async () => {
-  const found = await app.trace.engine.query(
-    "select process.name as process, pid, track.name as name, ts, value from counter " +
-    "join process_counter_track as track on counter.track_id = track.id " +
-    "join process using(upid) order by pid, ts");
+  const found = await app.trace.engine.query(query);
   const rows = [];
   for (const row = found.iter({}); row.valid(); row.next())
-    rows.push(["process", "pid", "name", "ts", "value"].map(column => String(row.get(column))));
+    rows.push(columns.map(column => String(row.get(column))));
   return rows;
 })().then(done, error => done(String(error)));
 """
@@ -607,12 +605,35 @@ def perfetto(path):
         server.shutdown()
 
 
-def test_perfetto_reads_the_counters(known, browser):  # noqa: F811
-    export(known, "trace")
-    with perfetto(known / "out.trace") as address:
+def asked(browser, path, query, columns):  # noqa: F811
+    """What Perfetto answers to a query: rows of texts."""
+    with perfetto(path) as address:
         browser.get(address)
         waited(lambda: browser.execute_script("return Boolean(window.app && app.trace)"))
-        rows = browser.execute_async_script(QUERY)
+        return browser.execute_async_script(QUERY, query, columns)
+
+
+def test_perfetto_reads_the_calls(tmp_path, browser):  # noqa: F811
+    """Depth, name, start and length of each slice: own times and calls of tests/known_calls.py."""
+    known_calls.write(tmp_path / "known.lprof")
+    export(tmp_path, "trace", profile="known.lprof")
+    rows = asked(browser, tmp_path / "out.trace", "select depth, name, ts, dur from slice order by id",
+                 ["depth", "name", "ts", "dur"])  # fmt: skip
+    assert [(int(depth), name.partition("  ")[0], int(start), int(length)) for depth, name, start, length in rows] == [
+        (0, "main", 0, 10000), (1, "main:2", 0, 300), (1, "main:3", 300, 8150),
+        (2, "fib", 300, 8000), (3, "fib:7", 300, 2400), (3, "fib:8", 2700, 1600), (4, "leaf", 2700, 600),
+        (5, "leaf:15", 2700, 600), (3, "fib:9", 4300, 4000),
+        (1, "main:4", 8450, 1550), (2, "other", 8450, 1500), (3, "other:12", 8450, 1500), (4, "leaf", 8450, 1000),
+        (5, "leaf:15", 8450, 1000),
+    ]  # fmt: skip
+
+
+def test_perfetto_reads_the_counters(known, browser):  # noqa: F811
+    export(known, "trace")
+    rows = asked(browser, known / "out.trace",
+                 "select process.name as process, pid, track.name as name, ts, value from counter "
+                 "join process_counter_track as track on counter.track_id = track.id "
+                 "join process using(upid) order by pid, ts", ["process", "pid", "name", "ts", "value"])  # fmt: skip
     assert rows == [
         ["work.py 1000", "7", "resident memory bytes", "0", str(10 * MIB)],
         ["work.py 1000", "7", "resident memory bytes", str(10**9), str(30 * MIB)],
@@ -817,7 +838,7 @@ def test_a_profile_without_functions_stays_valid(tmp_path, name):
     CHECKS[name](export(tmp_path, name, profile="p"))
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("trace", "heapprofile")])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "heapprofile"])
 def test_without_memory(known, name):
     """--no-memory and a profile that has none give the same, without a word of memory."""
     check_pstats.folder = known
@@ -851,11 +872,11 @@ def test_a_profile_that_knows_no_own_time(tmp_path):
 
 
 @pytest.mark.parametrize("name, why", [
-    ("trace", "this profile has no timeline of memory"),
+    ("trace", "this profile has neither times nor a timeline of memory"),
     ("heapprofile", "this profile has no memory"),
 ])  # fmt: skip
 def test_what_a_profile_lacks_is_told(tmp_path, name, why):
-    profiles.write_known(tmp_path / "p", [BUILD])
+    profiles.write_known(tmp_path / "p", [{**BUILD, "lines": {"line": [], "hits": []}}])
     out = tmp_path / "out"
     out.write_text("kept")
     ended = run_viewer(["--format", name, "--no-memory", "-o", out, "p"], tmp_path)
