@@ -78,6 +78,7 @@ struct clp_profile_function {
     char *file;
     char *name;         /* qualified name */
     int32_t first_line; /* the line of the first decorator, if there is one */
+    uint32_t text;      /* number of the text that source is cut from, in the process that recorded */
     uint64_t total;     /* inclusive nanoseconds of the function, recursion counted once */
     uint64_t raw_total; /* total as the clock saw it, with the profiler's own cost left in */
     struct clp_profile_line *lines;
@@ -89,12 +90,11 @@ struct clp_profile_function {
     char *compiler; /* the tool that compiled the function; calls of the compiled code are not counted; or NULL */
     char *source; /* the text from first_line on, lines end in \n; NULL: not known. texts.h sets it */
     size_t source_bytes;
-    bool source_changed; /* is there no source because the file now holds another text? */
-    uint32_t text;       /* number of the text that source is cut from, in the process that recorded */
+    bool source_changed;  /* is there no source because the file now holds another text? */
     bool source_borrowed; /* source points into a text of the profile, or into clp_profile.file */
-    /* For a profile that was read in place (wire_reader.h): */
+    /* For a profile that was read in place (wire_reader.h), of a file below 2 GiB: */
+    uint32_t packed_bytes;
     const char *packed; /* line_count packed lines, while `lines` is NULL; NULL: no lines are packed */
-    size_t packed_bytes;
 };
 
 /* A text that a profile holds apart from its functions. */

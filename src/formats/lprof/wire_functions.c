@@ -83,7 +83,7 @@ static clp_status read_lines(struct clp_decoder *decoder, struct clp_wire_span m
     }
     if (decoder->in_place) {
         function->packed = decoder->bytes + map.start;
-        function->packed_bytes = map.end - map.start;
+        function->packed_bytes = (uint32_t)(map.end - map.start);
         function->line_count = columns.count;
     }
     return CLP_OK;
