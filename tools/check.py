@@ -39,11 +39,22 @@ def say(text):
 # ---- programs ----
 
 
+ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
 def run(command, seconds=None, **options):
     """Runs a program, and returns its exit status; None when it takes longer than `seconds`. The program has
     a session of its own, and every process of the session is ended afterwards."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **options)
+    # a signal that comes while the program starts waits until there is a process to end
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True,
+                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before), **options)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
         return None

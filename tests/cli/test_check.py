@@ -132,7 +132,9 @@ def alive(pid):
 
 
 def wait_for(condition):
+    end = time.monotonic() + 60
     while not condition():
+        assert time.monotonic() < end
         time.sleep(0.02)
 
 
