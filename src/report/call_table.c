@@ -243,7 +243,7 @@ static void add_unknown_callers(const struct page *page, const struct clp_profil
     } else if (known == 0) {
         clp_buf_add_text(out, "Who called it is not known: an older clineprof or another tool recorded it.\n");
     } else if (page->calls->profile->calls_cut == 0 && (double)time < 0.95 * (double)function->total) {
-        clp_buf_add_text(out, "Other callers are not known: these took ");
+        clp_buf_add_text(out, "\nOther callers are not known: these took ");
         clp_amount_add(out, CLP_MEASURE_NANOS, (double)time, false);
         clp_buf_add_text(out, " of its ");
         clp_amount_add(out, CLP_MEASURE_NANOS, (double)function->total, false);
