@@ -17,7 +17,7 @@ import unicodedata
 
 import known_profiles as profiles
 import pytest
-from harness import MIB, clean_environment, run_ckernprof, viewer_command
+from harness import MIB, ckernprof, clean_environment, run_ckernprof, viewer_command
 from terminal import on_terminal
 
 pytestmark = pytest.mark.once
@@ -119,9 +119,9 @@ class Seen:
                 yield at - 1, [y for y in range(at + 1, end)]
 
 
-def on_screen(folder, words, columns, **environment):
+def on_screen(folder, words, columns, command=None, **environment):
     rows = 800
-    data, code = on_terminal([*viewer_command(), *words], folder, columns, rows, **environment)
+    data, code = on_terminal([*(command or viewer_command()), *words], folder, columns, rows, **environment)
     text = data.decode().replace("\r\n", "\n")
     plain = re.sub(r"\x1b\[[\d;]*m", "", text)
     assert code == 0 and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", plain), plain
@@ -174,6 +174,46 @@ def test_screens(name, columns, rich, folder):
     assert coloured == (rich == "rich")
     check_columns(seen)
     check_sources(seen)
+
+
+RUN = """\
+import threading
+
+def work_with_a_name_that_is_long(count, another_argument_with_a_name_that_is_long=None):
+    return [number for number in range(count) if number not in {1, 2, 3} and another_argument_with_a_name_that_is_long]
+
+thread = threading.Thread(target=work_with_a_name_that_is_long, args=(2000,), name="reader of everything")
+thread.start()
+thread.join()
+work_with_a_name_that_is_long(20)
+"""
+
+
+@pytest.mark.parametrize("rich", RICH)
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("words", [["-p", "it.py"], ["-p", "it.py", "--threads", "--no-by-file"]], ids=["files", "threads"])
+def test_what_a_run_prints(words, columns, rich, tmp_path):
+    if rich == "rich":
+        pytest.importorskip("rich")
+    (tmp_path / "it.py").write_text(RUN)
+    (tmp_path / "norich").mkdir()
+    (tmp_path / "norich" / "rich.py").write_text("raise ImportError")
+    seen, coloured = on_screen(tmp_path, ["-lv", *words, "it.py"], columns, ckernprof(), **RICH[rich])
+    assert coloured == (rich == "rich")
+    check_columns(seen)
+    whole = {line.strip() for line in RUN.split("\n")}
+    for row in seen.rows:
+        at = row.find("return [")
+        assert at < 0 or row.endswith("…") or row[at:] in whole, row
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_two_programs_compared(columns, tmp_path):
+    for name in "old.py", "new.py":
+        (tmp_path / name).write_text("@profile\n" + RUN.partition("\n\n")[2].partition("\n\n")[0]
+                                     + f"\nwork_with_a_name_that_is_long({2000 if name == 'old.py' else 200_000})\n")
+    seen, _ = on_screen(tmp_path, ["ab", "-n", "3", "old.py", "new.py"], columns, streams=("stdin", "stdout"))
+    check_columns(seen)
 
 
 def text_of(folder, *words, columns):
