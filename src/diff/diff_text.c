@@ -671,15 +671,26 @@ static void add_summary(const struct clp_comparison *comparison, struct clp_buf 
 #define BOTH_WAYS_OF_TIME (1u << CLP_VERDICT_SLOWER | 1u << CLP_VERDICT_FASTER)
 #define BOTH_WAYS_OF_MEMORY (1u << CLP_VERDICT_GROWN | 1u << CLP_VERDICT_SHRUNK)
 
-static const struct clp_compared_function *first_with(const struct changes *changes,
-                                                      const struct clp_comparison_list *list, unsigned verdicts)
+/* Returns the function with one of the verdicts that changed most in itself: callers change with what they call. Of
+ * equal ones it is the first, which changed most with its callees. */
+static const struct clp_compared_function *most_with(const struct changes *changes,
+                                                     const struct clp_comparison_list *list, unsigned verdicts,
+                                                     enum clp_measure own)
 {
+    const struct clp_compared_function *most = NULL;
+    double largest = -1;
+
     for (size_t i = 0; i < list->count; i++) {
         const struct clp_compared_function *function = &changes->comparison->functions[list->places[i]];
-        if ((function->verdicts & verdicts) != 0)
-            return function;
+        if ((function->verdicts & verdicts) == 0)
+            continue;
+        double change = fabs(clp_comparison_change(changes->comparison, &function->samples, own).change);
+        if (change > largest) {
+            largest = change;
+            most = function;
+        }
     }
-    return NULL;
+    return most;
 }
 
 /* Adds "104 times faster", or "12 % slower" where the times differ by less than a factor of two. */
@@ -729,11 +740,11 @@ static void add_others(const struct changes *changes, size_t count, bool has_one
 static void add_sentence(const struct changes *changes, const struct clp_comparison_list *list)
 {
     const struct clp_comparison *comparison = changes->comparison;
-    const struct clp_compared_function *most = first_with(changes, list, BOTH_WAYS_OF_TIME);
+    const struct clp_compared_function *most = most_with(changes, list, BOTH_WAYS_OF_TIME, CLP_MEASURE_self);
     size_t slower = clp_comparison_count(comparison).functions[CLP_VERDICT_SLOWER];
 
     if (most == NULL)
-        most = first_with(changes, list, BOTH_WAYS_OF_MEMORY);
+        most = most_with(changes, list, BOTH_WAYS_OF_MEMORY, CLP_MEASURE_self_increment);
     start_heading(changes, "");
     if (most == NULL) {
         clp_buf_add_format(changes->out, "Nothing got faster, slower, larger or smaller%s.\n", for_certain(changes));
