@@ -131,8 +131,9 @@ def test_the_last_sentence(tmp_path):
     assert last("a.lprof", "c.lprof") == "feats is 104 times faster; 2 functions got slower."
     assert last("b.lprof", "c.lprof") == "load is 5.0 times slower; 1 other function got slower."
     for name, time in ("d.lprof", 50), ("e.lprof", 60):  # the caller is as much slower as what it calls
-        write(tmp_path / name, function("main", {2: (1, time + 50, 1)}, "def main():\n    f()\n"),
-              function("f", {12: (1, time)}, "def f():\n    pass\n", line=11))
+        main = function("main", {2: (1, time + 50)}, "def main():\n    f()\n")
+        main["lines"]["self"] = [50 * MS]
+        write(tmp_path / name, main, function("f", {12: (1, time)}, "def f():\n    pass\n", line=11))
     assert last("d.lprof", "e.lprof") == "f is 20 % slower; 1 other function got slower."
 
 
