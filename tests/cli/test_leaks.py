@@ -424,6 +424,9 @@ for i in range(3000):
     assert re.fullmatch(r"\(not found: the search was given up after \d+ objects\)", leak["held_by"])
 
 
+NOT_FOUND = "(not found: C code, garbage, or a variable of a function that runs)"
+
+
 def test_what_no_object_holds(script):
     text = """
 import ctypes
@@ -438,7 +441,63 @@ for i in range(3000):
     step()
 """
     [leak] = run(script, text, "--leaks", "--heap-interval=1").profile().function("step")["leaks"]
-    assert leak["held_by"] == "(not found: C code, or a variable of a function that runs)"
+    assert leak["held_by"] == NOT_FOUND
+
+
+def test_what_fields_of_an_object_point_to(script):
+    """The collector is shown neither the contents of these objects, nor who holds a thread's context."""
+    text = """
+import array, contextvars, io
+NUMBERS, FILE, ROWS = array.array("b"), io.BytesIO(), contextvars.ContextVar("ROWS")
+ROWS.set([])
+MORE = array.array("b", bytes(700))
+
+@profile
+def into_array():
+    NUMBERS.extend(MORE)
+
+@profile
+def into_file():
+    FILE.write(bytes(700))
+
+@profile
+def into_context():
+    ROWS.get().append(bytes(600))
+
+for i in range(3000):
+    into_array()
+    into_file()
+    into_context()
+"""
+    profile = run(script, text, "--leaks", "--heap-interval=1").profile()
+    held = {name: profile.function(name)["leaks"][0]["held_by"] for name in ("into_array", "into_file", "into_context")}
+    assert held["into_array"] == "__main__.NUMBERS: array.array"
+    assert held["into_file"] == "__main__.FILE: _io.BytesIO"
+    assert re.fullmatch("context of a thread: .*Context > .* > list, 3000 items", held["into_context"])
+
+
+@pytest.mark.parametrize("text", [
+    """
+import ctypes
+incref = ctypes.pythonapi.Py_IncRef
+incref.argtypes = [ctypes.py_object]
+NEWEST = [None]
+
+@profile
+def step():
+    NEWEST[0] = bytes(600); incref(NEWEST[0])
+""", """
+import gc
+gc.disable()
+
+@profile
+def step():
+    type("Garbage", (), {"data": bytes(600)})
+"""])  # fmt: skip
+def test_who_holds_a_small_part_is_no_holder(script, text):
+    text += "\nfor i in range(3000):\n    step()\n"
+    [leak] = run(script, text, "--leaks", "--heap-interval=1").profile().function("step")["leaks"]
+    assert leak["held_by"] == NOT_FOUND
 
 
 IN_A_FRAME = """

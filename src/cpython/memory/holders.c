@@ -10,6 +10,8 @@
 #define MOST_LEAKS 64      /* of which the holders are told */
 #define SHOWN_STEPS 5      /* of a long way: these, and the last one */
 #define NAME_BYTES 100     /* of a name that is shown */
+#define LEAST_FOUND 100    /* of a line's live bytes, one part in so many must be found */
+#define LEAST_HELD 10      /* of what was found, one part in so many must hang on the holder */
 
 /* ---- what belongs to a line ---- */
 
@@ -72,37 +74,38 @@ static const struct clp_shadow_slot *block_of(const struct clp_heap *heap, PyObj
     return NULL;
 }
 
-/* The block that holds the contents of a built-in container; NULL when there is none. */
-static const void *contents_of(PyObject *object)
+/* Do the fields that its type has belong to the object? A str may be shorter, and so may a class. What a weak reference
+ * points to does not belong to it. */
+static bool has_fields(PyObject *object)
 {
-    if (PyList_Check(object))
-        return ((PyListObject *)object)->ob_item;
-    if (PyDict_Check(object))
-        return ((PyDictObject *)object)->ma_keys;
-    if (PyAnySet_Check(object))
-        return ((PySetObject *)object)->table;
-    if (!PyByteArray_Check(object))
-        return NULL;
-#if PY_VERSION_HEX >= 0x030F0000
-    return ((PyByteArrayObject *)object)->ob_bytes_object;
-#else
-    return ((PyByteArrayObject *)object)->ob_bytes;
-#endif
+    return !PyUnicode_Check(object) && !PyType_Check(object) && !PyWeakref_Check(object);
+}
+
+/* Adds the blocks that fields of the object point to, such as the contents of a list, a bytearray or an array, if no
+ * object that was reached is there. */
+static bool add_contents(struct search *search, uint32_t place)
+{
+    PyObject *object = search->reach.items[place].object;
+    size_t end = has_fields(object) ? (size_t)Py_TYPE(object)->tp_basicsize : 0;
+    bool done = true;
+
+    for (size_t at = sizeof(PyObject); done && at + sizeof(void *) <= end; at += sizeof(void *)) {
+        const void *block = *(const void *const *)((const char *)object + at);
+        const struct clp_shadow_slot *slot = clp_shadow_find(&search->heap->shadow, block);
+        if (slot != NULL && leak_of(search, slot) != MOST_LEAKS && clp_reach_claim(&search->reach, block, place))
+            done = add_block(search, place, slot);
+    }
+    return done;
 }
 
 static bool find_survivors(struct search *search)
 {
-    const struct clp_heap *heap = search->heap;
+    size_t objects = search->reach.count; /* blocks are claimed behind them */
     bool done = true;
 
-    for (size_t i = 0; done && i < search->reach.count; i++) {
-        PyObject *object = search->reach.items[i].object;
-        const struct clp_shadow_slot *slot = block_of(heap, object);
-        if (slot != NULL)
-            done = add_block(search, (uint32_t)i, slot);
-        slot = clp_shadow_find(&heap->shadow, contents_of(object));
-        if (done && slot != NULL)
-            done = add_block(search, (uint32_t)i, slot);
+    for (size_t i = 0; done && i < objects; i++) {
+        const struct clp_shadow_slot *slot = block_of(search->heap, search->reach.items[i].object);
+        done = (slot == NULL || add_block(search, (uint32_t)i, slot)) && add_contents(search, (uint32_t)i);
     }
     return done;
 }
@@ -110,7 +113,8 @@ static bool find_survivors(struct search *search)
 /* ---- who holds most of it ---- */
 
 /* Returns the deepest object on the way to more than half of the bytes. Where they lie apart, it is on the way to most
- * of them. CLP_REACH_NONE: nothing was found. */
+ * of them. CLP_REACH_NONE: too little hangs on any object. A queue that was emptied may still have a block that the line
+ * has made, and CPython gives memory of freed objects to other lines without telling the table of live blocks. */
 static uint32_t find_holder(struct search *search, uint32_t leak)
 {
     const struct clp_reached *items = search->reach.items;
@@ -125,6 +129,8 @@ static uint32_t find_holder(struct search *search, uint32_t leak)
         search->weights[survivor->place] += survivor->bytes;
         all += survivor->bytes;
     }
+    if (all < search->heap->owners[search->leaks[leak]->owner]->live / LEAST_FOUND)
+        all = 0;
     for (size_t i = search->reach.count; all != 0 && i-- > 0;) { /* a parent stands before what is reached from it */
         int64_t weight = search->weights[i];
         if (items[i].parent != CLP_REACH_NONE)
@@ -134,7 +140,9 @@ static uint32_t find_holder(struct search *search, uint32_t leak)
         if (weight != 0 && (heaviest == CLP_REACH_NONE || weight > search->weights[heaviest]))
             heaviest = (uint32_t)i;
     }
-    return holder != CLP_REACH_NONE ? holder : heaviest;
+    if (holder == CLP_REACH_NONE && heaviest != CLP_REACH_NONE && search->weights[heaviest] >= all / LEAST_HELD)
+        holder = heaviest;
+    return holder;
 }
 
 /* ---- in words ---- */
@@ -221,6 +229,8 @@ static void add_root(const struct search *search, struct clp_buf *out, uint32_t 
     }
     if (name != NULL)
         add_text(out, name);
+    else if (PyContext_CheckExact(object))
+        clp_buf_add_text(out, "context of a thread");
     else
         add_object(out, object);
 }
@@ -320,7 +330,7 @@ static void add_reason(const struct search *search, struct clp_buf *out)
     else if (clp_reach_gave_up(&search->reach))
         clp_buf_add_format(out, "(not found: the search was given up after %zu objects)", search->reach.count);
     else
-        clp_buf_add_text(out, "(not found: C code, or a variable of a function that runs)");
+        clp_buf_add_text(out, "(not found: C code, garbage, or a variable of a function that runs)");
 }
 
 static clp_status tell(struct search *search, uint32_t leak)

@@ -55,6 +55,13 @@ static bool add(struct clp_reach *reach, PyObject *object, uint32_t parent)
     return true;
 }
 
+bool clp_reach_claim(struct clp_reach *reach, const void *block, uint32_t holder)
+{
+    size_t before = reach->count;
+
+    return add(reach, (PyObject *)block, holder) && reach->count != before;
+}
+
 static int visit(PyObject *object, void *data)
 {
     struct clp_reach *reach = data;
@@ -108,9 +115,10 @@ static void add_modules(struct clp_reach *reach)
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
 
-static void add_frames(struct clp_reach *reach)
+static void add_frames(struct clp_reach *reach, PyThreadState *thread)
 {
     (void)reach; /* variables can only be read by changing the frame */
+    (void)thread;
 }
 
 #else
@@ -166,24 +174,31 @@ static void add_frame(struct clp_reach *reach, PyFrameObject *frame, PyObject *c
 }
 #endif
 
-static void add_frames(struct clp_reach *reach)
+static void add_frames(struct clp_reach *reach, PyThreadState *thread)
 {
-    PyThreadState *thread = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+    PyFrameObject *frame = PyThreadState_GetFrame(thread);
 
-    for (; thread != NULL; thread = PyThreadState_Next(thread)) {
-        PyFrameObject *frame = PyThreadState_GetFrame(thread);
-        while (frame != NULL) {
-            PyFrameObject *back = PyFrame_GetBack(frame);
-            PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-            add_frame(reach, frame, code);
-            Py_DECREF(code);
-            Py_DECREF(frame);
-            frame = back;
-        }
+    while (frame != NULL) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+        add_frame(reach, frame, code);
+        Py_DECREF(code);
+        Py_DECREF(frame);
+        frame = back;
     }
 }
 
 #endif
+
+static void add_threads(struct clp_reach *reach)
+{
+    PyThreadState *thread = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+
+    for (; thread != NULL; thread = PyThreadState_Next(thread)) {
+        (void)add(reach, thread->context, CLP_REACH_NONE); /* the values of context variables */
+        add_frames(reach, thread);
+    }
+}
 
 /* Adds the subclasses of `class` that were not reached: those that no module has. type.__subclasses__ is asked, not a
  * method of that name, which a metaclass may have. */
@@ -209,7 +224,7 @@ void clp_reach_search(struct clp_reach *reach, struct clp_mem *mem, size_t most)
 {
     *reach = (struct clp_reach){.mem = mem, .most = most};
     add_modules(reach);
-    add_frames(reach);
+    add_threads(reach);
     follow(reach);
     add_classes(reach);
     follow(reach);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which object is reached from which: a search from the modules, the frames that run and the classes, along the
+/* Which object is reached from which: a search from the modules, the threads, their frames and the classes, along the
  * references that objects show to the garbage collector (tp_traverse). It goes in breadth, so each object is found on a
  * shortest way. No Python code runs, nothing of the program is changed, and no object is kept alive: the interpreter's
  * lock is held all the time, and all pointers are borrowed.
@@ -43,6 +43,10 @@ struct clp_reach {
 
 /* Searches until everything is reached or `most` references were followed. *reach must be cleared in any case. */
 void clp_reach_search(struct clp_reach *reach, struct clp_mem *mem, size_t most);
+
+/* Adds a block that is no object, which an item points to. False: it was reached before, or there is no memory. */
+bool clp_reach_claim(struct clp_reach *reach, const void *block, uint32_t holder);
+
 void clp_reach_clear(struct clp_reach *reach);
 
 /* Did the search end before everything was reached? */
