@@ -581,6 +581,7 @@ def look(figure):
     box = lambda artist: artist.get_window_extent().extents.tolist()
     print(json.dumps({
         "lines": len(axes.lines), "boxes": sum(len(one.collections) for one in figure.axes),
+        "order": [one.get_zorder() for one in figure.axes],
         "texts": [text.get_text() for one in figure.axes for text in one.texts],
         "curve": len(axes.lines[0].get_xdata()), "points": sum(len(line.get_xdata()) for line in axes.lines),
         "axes": box(axes), "legend": legend and box(legend), "title": legend and legend.get_title().get_text(),
@@ -632,8 +633,9 @@ def test_of_very_many_stays_ten_functions_are_drawn(crowded, options):
     wanted = [f"handler_{which:02}_" for which in longest_of_crowded()]
     if options:
         assert seen["boxes"] == 10 and seen["legend"] is None
-        assert [text[:11] for text in seen["texts"][-10:]] == wanted
-        assert seen["texts"][:-10] == ["the longest 10 of 57 functions"]
+        assert [text[:11] for text in seen["texts"]][::9] == [wanted[0], wanted[9]] and len(seen["texts"]) == 11
+        assert seen["texts"][1] == "\u2026" + "x" * 39 and seen["texts"][-1] == "the longest 10 of 57 functions"
+        assert seen["order"] == sorted(seen["order"], reverse=True)  # the curve is above the boxes
         return
     assert seen["lines"] == 1 + 10 + 2  # the curve, a line for each function, and the dashed ones at the peak
     assert [name.replace("\u2026", "")[:11] for name in seen["names"][1:]][:1] == wanted[:1]
@@ -659,11 +661,25 @@ def test_the_legend_never_covers_a_curve(tmp_path):
     assert seen["title"] == "the longest 10 of 12 functions\nwithout 40 more processes"
 
 
+@with_matplotlib
+@pytest.mark.parametrize("options", [[], ["-f"], ["-t", "title " * 500]])
+def test_no_text_makes_a_picture_wider(tmp_path, options):
+    """The font lacks some of the letters, of which matplotlib warns."""
+    rows = ["CMDLINE it.py " + "argument " * 500, "MEM 10.0 100.0", "MEM 11.0 102.0"]
+    rows += [f"FUNC {name} 10.0 100.0 11.0 102.0 0" for name in ("f" * 3000, "\u95a2\u6570")]
+    (tmp_path / "it.dat").write_text("\n".join(rows) + "\n")
+    ended = with_this(["plot", "-o", "it.png", *options, "it.dat"], tmp_path)
+    assert (ended.err, ended.code) == ("", 0)
+    assert int.from_bytes((tmp_path / "it.png").read_bytes()[16:20], "big") < 14 * 90  # the figure's width
+
+
 def test_of_very_many_stays_our_own_pictures_are_small(crowded, no_matplotlib):
     assert mem(["plot", "-o", "it.svg", "it.lprof"], crowded, env=no_matplotlib).code == 0
     text = (crowded / "it.svg").read_text()
     assert 10 <= text.count('class="stay"') <= 10 * 501 and "the longest 10 of 57 functions" in text
-    assert "handler_00_" in text and "handler_56_" in text and "handler_20_" not in text
+    legend = re.findall(r">([^<]*) \d\.\d{3}s \(\d+ times\)</text>", text)
+    assert [name[:11] for name in legend[2:]] == [f"handler_{which:02}_" for which in longest_of_crowded()[2:]]
+    assert legend[:2] == ["handler_00_", "\u2026" + "x" * 39] and "handler_20_" not in text
     assert mem(["plot", "-o", "it.html", "it.lprof"], crowded, env=no_matplotlib).code == 0
     assert (crowded / "it.html").read_text().count("<tr>") == 1 + 10
     lines = mem(["plot", "it.lprof"], crowded, env=no_matplotlib).out.splitlines()

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import time
+import warnings
 
 from clineprof import _boot
 from clineprof._html import timeline
@@ -18,7 +19,8 @@ FUNCTION_COLOURS = ("#17a2b8", "#b8860b", "#2ca02c", "#d62728", "#1f4fb4", "#946
 FUNCTIONS = 10  # are drawn, those that ran longest
 PARTS = 500  # of the picture's width; stays of a function with less between them than one part are drawn as one
 ROWS = 200  # stays that the table of a page lists one by one
-NAME = 40  # letters of a name in the legend
+NAME = 40  # letters of a function's name
+TITLE = 120  # letters of a title; a longer one would make the picture wider
 CURVES = 20  # processes in the legend
 OWN = (".html", ".htm", ".svg")  # endings of pictures that need no matplotlib; a page is all but the last
 
@@ -130,11 +132,16 @@ def _finest(recording):
     return (recording.samples[-1][0] - recording.samples[0][0]) / PARTS
 
 
-def _named(function, short):
-    """A function's row in a legend. A long name loses its beginning."""
+def _name(function, short):
+    """A function's name in a picture. A long one loses its beginning."""
     name = short[function.name]
-    name = _boot.shown(name if len(name) <= NAME else "\u2026" + name[1 - NAME:])
-    return "%s %.3fs%s" % (name, function.seconds, " (%d times)" % function.count if function.count > 1 else "")
+    return _boot.shown(name if len(name) <= NAME else "\u2026" + name[1 - NAME:])
+
+
+def _named(function, short):
+    """A function's row in a legend."""
+    times = " (%d times)" % function.count if function.count > 1 else ""
+    return "%s %.3fs%s" % (_name(function, short), function.seconds, times)
 
 
 def _left_out(count):
@@ -149,9 +156,10 @@ def _begun(recording):
 
 
 def _title(recordings, options):
-    if options.title is not None:
-        return options.title
-    return recordings[0].command or recordings[0].path if len(recordings) == 1 else ""
+    title = options.title
+    if title is None:
+        title = recordings[0].command or recordings[0].path if len(recordings) == 1 else ""
+    return _boot.shown(title if len(title) <= TITLE else title[:TITLE - 1] + "\u2026")
 
 
 def _write(path, text):
@@ -223,15 +231,17 @@ def _draw(pyplot, recordings, options):
         axes.axvline(at, color="r", linestyle="--")
     axes.set_xlabel("time (in seconds)")
     axes.set_ylabel("memory used (in MiB)")
-    axes.set_title(_boot.shown(_title(recordings, options)).replace("$", r"\$"))
+    axes.set_title(_title(recordings, options).replace("$", r"\$"))
     axes.grid(True)
     if not options.flame:
         _draw_legend(axes, note)
     elif note:
         axes.annotate(note, (1, -0.1), xycoords="axes fraction", ha="right", va="top", fontsize=7)
     try:
-        # "tight" makes the file as wide as the legend needs
-        pyplot.savefig(options.output, bbox_inches="tight") if options.output is not None else pyplot.show()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph ")  # letters that the font lacks become boxes
+            # "tight" makes the file as wide as the legend needs
+            pyplot.savefig(options.output, bbox_inches="tight") if options.output is not None else pyplot.show()
     except OSError as error:
         raise Wrong("cannot write '%s': %s" % (options.output, error.strerror)) from None
     except ValueError as error:
@@ -285,6 +295,8 @@ def _draw_flame(axes, recording, functions):
     short = labels(function.name for function in functions)
     finest, names = _finest(recording), []
     upper = axes.twinx()
+    axes.set_zorder(1)  # the curve is drawn over the boxes
+    axes.patch.set_visible(False)
     upper.set_yticks([])
     upper.set_ylim(0, 2 + max((stay[5] for function in functions for stay in function.stays), default=0))
     for function in functions:
@@ -298,8 +310,8 @@ def _draw_flame(axes, recording, functions):
                                 key=lambda box: box[1][1])  # fmt: skip
         near = sum(other == level and abs(at - enter) < PARTS / 6 * finest for other, at in names)
         names.append((level, enter))
-        upper.annotate(_boot.shown(short[function.name]), (enter, level + 1), (0, -9 * near),
-                       textcoords="offset points", va="top", fontsize=7)  # fmt: skip
+        axes.annotate(_name(function, short), (enter, level + 1), (0, -9 * near), xycoords=upper.transData,
+                      textcoords="offset points", va="top", fontsize=7)  # fmt: skip
 
 
 # ---- characters ----
@@ -322,7 +334,7 @@ def _chart(recording, options, width, height, plain):
     low = min(size for _, size in samples)
     low = 0 if low < peak / 2 else low - (peak - low) / 10 - 1e-6
     columns = _columns(samples, begin, end, width)
-    lines = [_boot.shown(_title([recording], options)), ""]
+    lines = [_title([recording], options), ""]
     lines += _rows(columns, low, peak, height, plain)
     axis = "%-10.3g%*.3g s" % (begin, max(width - 10, 1), end)
     lines += [" " * 10 + ("+" if plain else "\u2514") + ("-" if plain else "\u2500") * width,
@@ -403,13 +415,14 @@ def svg(recordings, options):
         HEIGHT, [seconds * 1e9 for seconds in options.window or ()])  # fmt: skip
     drawing.parts[:0] = [
         "<style>%s</style>" % _STYLE, '<rect y="-%d" width="100%%" height="100%%" fill="white"/>' % ABOVE,
-        '<text class="title" x="%d" y="-8">%s</text>' % (timeline.LEFT, _escaped(_title(recordings, options)))]
+        '<text class="title" x="%d" y="-8">%s</text>' % (timeline.LEFT, html.escape(_title(recordings, options)))]
     for number, line in enumerate(lines):
         drawing.parts += _legend(drawing, number, *line, options)
-    if note:
+    rows = [note] * bool(note) + [_named(function, short) for function in functions]
+    for number, row in enumerate(rows, len(lines)):
         drawing.parts.append('<text x="%d" y="%d">%s</text>' % (
-            timeline.LEFT, drawing.bottom + LEGEND_ROW * len(lines) + 12, note))
-    picture = drawing.markup(ABOVE, LEGEND_ROW * (len(lines) + bool(note)))
+            timeline.LEFT, drawing.bottom + LEGEND_ROW * number + 12, html.escape(row)))
+    picture = drawing.markup(ABOVE, LEGEND_ROW * (len(lines) + len(rows)))
     return picture.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"') + "\n"
 
 
@@ -455,7 +468,7 @@ def _stays_of_table(stays):
 
 def page(recordings, options, picture):
     """An HTML page with the picture, which loads nothing from elsewhere."""
-    title = _escaped(_title(recordings, options)) or "memory over time"
+    title = html.escape(_title(recordings, options)) or "memory over time"
     rows = ["<tr><td>%s</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%+.3f</td></tr>" % row
             for row in _stays_of_table(recordings[0].stays if len(recordings) == 1 else [])]  # fmt: skip
     table = ("<table><tr><th>function</th><th>from (s)</th><th>for (s)</th><th>MiB then</th>"
