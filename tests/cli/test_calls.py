@@ -328,6 +328,19 @@ def test_go_opens_pprof(known):
     assert re.search(r"150ns  1\.50% .* 8150ns 81\.50%  main .*walk\.py:3\n", said.out)
 
 
+def test_pprof_takes_no_name_for_one_of_another_language(tmp_path):
+    """pprof shortens names of C++, of which only the system's name is known, or the same name twice."""
+    rows = [{"line": 2, "hits": 1, "time": 4000}]
+    known_calls.profiles.write(tmp_path / "known.lprof", [known_calls.profiles.function("f.py", 1, "<module>", rows)])
+    (tmp_path / "out.pb.gz").write_bytes(export(tmp_path, "pprof"))
+    if shutil.which("go") is not None:
+        assert re.search(r"4000ns +100%  <module>\n", run(["go", "tool", "pprof", "-top", "-unit=ns", "out.pb.gz"],
+                                                         tmp_path).out)  # fmt: skip
+    profile = pprof_message.read((tmp_path / "out.pb.gz").read_bytes())
+    [(name, system)] = [(profile.string_table[f.name], profile.string_table[f.system_name]) for f in profile.function]
+    assert (name, system) == ("<module>", "")
+
+
 def test_callgrind_annotate_opens_callgrind(known):
     program = shutil.which("callgrind_annotate") or pytest.skip("valgrind is not installed")
     (known / "app").mkdir()

@@ -503,6 +503,13 @@ def fetched(address):
         return None  # it does not listen yet
 
 
+def test_pstats_sends_no_escape_sequence_to_a_terminal(tmp_path):
+    rows = [{"line": 2, "hits": 1, "time": 4000}]
+    profiles.write(tmp_path / "p", [profiles.function("f\x1b[2J.py", 1, "g\n\x1b[31m", rows)])
+    stats = marshal.loads(export(tmp_path, "pstats", profile="p"))
+    assert ("f\\x1b[2J.py", 1, "g\\x0a\\x1b[31m") in stats
+
+
 def test_snakeviz_has_the_numbers(known):
     export(known, "pstats")
     with snakeviz(known / "out.pstats") as address:

@@ -25,8 +25,8 @@ def render(profile, options):
         at = _number(1, functions(function) + 1) + _number(2, line)
         made += _message(4, _number(1, number) + _message(4, at))
     for number, function in enumerate(functions.all, 1):
-        name = texts(_boot.shown(function.name))
-        made += _message(5, _number(1, number) + _number(2, name) + _number(3, name)
+        # without the system's name: pprof would take a name that is the same for C++, and shorten "<module>" to nothing
+        made += _message(5, _number(1, number) + _number(2, texts(_boot.shown(function.name)))
                          + _number(4, texts(_boot.shown(function.file))) + _number(5, function.line))  # fmt: skip
     start, wall = profile.meta.get("start", 0), profile.meta.get("wall", 0)
     made += _number(9, int(min(max(start, 0), 9e9) * 1e9)) + _number(10, min(wall, MOST))

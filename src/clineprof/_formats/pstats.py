@@ -12,6 +12,7 @@ A function's own time is divided among its callers as frames.py divides it.
 import marshal
 import re
 
+from clineprof import _boot
 from clineprof._formats import shared
 from clineprof._formats.frames import frames, walk
 
@@ -66,7 +67,7 @@ def _called(profile, options):
 
 
 def _inert(text):
-    return _MARKUP.sub(r"\\x3c", text)
+    return _MARKUP.sub(r"\\x3c", _boot.shown(text))
 
 
 def _calls(function):
