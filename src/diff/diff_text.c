@@ -631,6 +631,32 @@ static void add_floor(const struct clp_comparison *comparison, struct clp_buf *o
     clp_buf_add_text(out, "\n");
 }
 
+/* Adds how large a change must be to be found, for the function that took most time. On a busy machine a change
+ * may hide in the spread of the runs. */
+static void add_least(const struct clp_comparison *comparison, struct clp_buf *out)
+{
+    const struct clp_compared_function *longest = NULL;
+    double before = 0;
+
+    for (size_t i = 0; i < comparison->function_count; i++) {
+        const struct clp_compared_function *function = &comparison->functions[i];
+        double mean = clp_comparison_change(comparison, &function->samples, CLP_MEASURE_total).before.mean;
+        if (mean > before && function->sides[CLP_NEW] != NULL) {
+            before = mean;
+            longest = function;
+        }
+    }
+    if (longest == NULL)
+        return;
+    double least = clp_comparison_least(comparison, &longest->samples, CLP_MEASURE_total);
+    clp_buf_add_text(out, "A change of ");
+    clp_escape_add_text(out, longest->sides[CLP_NEW]->name);
+    clp_buf_add_text(out, " by less than ");
+    clp_number_add_time(out, least);
+    clp_buf_add_format(out, least < 0.0995 * before ? " (%.1f %%) may be missed\n" : " (%.0f %%) may be missed\n",
+                       100 * least / before);
+}
+
 /* Adds how sure the verdicts are. */
 static void add_confidence(const struct clp_comparison *comparison, struct clp_buf *out)
 {
@@ -643,6 +669,7 @@ static void add_confidence(const struct clp_comparison *comparison, struct clp_b
                        100 * confidence, comparison->tests, clp_buf_plural(comparison->tests));
     if (comparison->tests != 0)
         clp_buf_add_text(out, "+-: the true change is within this margin, with the same confidence for each line\n");
+    add_least(comparison, out);
 }
 
 /* Adds two lines: "Functions: 12 slower, 3 new" and so on, and the same counts for lines. */

@@ -100,6 +100,15 @@ struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
     return change;
 }
 
+double clp_comparison_least(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
+                            enum clp_measure measure)
+{
+    struct clp_difference difference = test(comparison, samples, measure);
+    double risk = (1 - comparison->options.confidence) / (double)(comparison->tests != 0 ? comparison->tests : 1);
+
+    return fmax(clp_difference_margin(&difference, 1 - risk), noise_of(comparison, samples, measure));
+}
+
 bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                         int side)
 {

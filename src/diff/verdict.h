@@ -26,6 +26,11 @@ struct clp_change clp_comparison_change(const struct clp_comparison *comparison,
                                         const struct clp_side_samples *samples,
                                         enum clp_measure measure);
 
+/* With a confidence: the smallest change that would count where the runs are spread as they are, and all other numbers
+ * that are tested are unchanged. */
+double clp_comparison_least(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
+                            enum clp_measure measure);
+
 /* Did the line or function run in any profile of the side? */
 bool clp_comparison_ran(const struct clp_comparison *comparison, const struct clp_side_samples *samples,
                         int side);

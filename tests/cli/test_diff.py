@@ -410,6 +410,21 @@ def test_a_confidence_finds_what_one_strange_file_would_hide(tmp_path):
     assert same.endswith("\nNothing got faster, slower, larger or smaller for certain.\n")
 
 
+def test_how_small_a_change_may_be_missed(tmp_path):
+    """Of these times the error of a side's mean is 0.5 ms. Student's t of 4 degrees of freedom is 8.6103 for a chance
+    of 0.1 %, and 5.5976 for 0.5 %; two numbers are tested, so that each of them has half of the risk."""
+    spread = 0.5 * 3**0.5  # standard deviation
+    old, new = sides(tmp_path, [10 - spread, 10, 10 + spread], [11 - spread, 11, 11 + spread])
+    for percent, t in ("99.8", 8.6103), ("99", 5.5976):
+        least = t * 0.5**0.5
+        words = [*old, "--", *new, "--confidence", percent]
+        out = diff(tmp_path, *words).out
+        assert f"\nA change of f by less than {least:.2f} ms ({10 * least:.0f} %) may be missed\n" in out
+    wide = diff(tmp_path, *old, "--", *new, "--confidence", "99", "--noise-floor", "9ms").out
+    assert "\nA change of f by less than 9.00 ms (90 %) may be missed\n" in wide
+    assert "may be missed" not in diff(tmp_path, *old, "--", *new).out
+
+
 def test_what_a_limit_checks_is_tested_with_a_confidence(tmp_path):
     old, new = sides(tmp_path, *SCREWS)
     words = [*old, "--", *new, "--noise-floor", "0", "--confidence", "81"]
