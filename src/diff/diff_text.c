@@ -653,8 +653,9 @@ static void add_least(const struct clp_comparison *comparison, struct clp_buf *o
     clp_escape_add_text(out, longest->sides[CLP_NEW]->name);
     clp_buf_add_text(out, " by less than ");
     clp_number_add_time(out, least);
-    clp_buf_add_format(out, least < 0.0995 * before ? " (%.1f %%) may be missed\n" : " (%.0f %%) may be missed\n",
-                       100 * least / before);
+    if (least < before)
+        clp_buf_add_format(out, least < 0.0995 * before ? " (%.1f %%)" : " (%.0f %%)", 100 * least / before);
+    clp_buf_add_text(out, " may be missed\n");
 }
 
 /* Adds how sure the verdicts are. */

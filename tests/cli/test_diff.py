@@ -422,6 +422,8 @@ def test_how_small_a_change_may_be_missed(tmp_path):
         assert f"\nA change of f by less than {least:.2f} ms ({10 * least:.0f} %) may be missed\n" in out
     wide = diff(tmp_path, *old, "--", *new, "--confidence", "99", "--noise-floor", "9ms").out
     assert "\nA change of f by less than 9.00 ms (90 %) may be missed\n" in wide
+    wide = diff(tmp_path, *old, "--", *new, "--confidence", "99", "--noise-floor", "12ms").out
+    assert "\nA change of f by less than 12.0 ms may be missed\n" in wide
     assert "may be missed" not in diff(tmp_path, *old, "--", *new).out
 
 
