@@ -198,8 +198,8 @@ static inline void clp_engine_credit_call(const struct clp_thread *thread, const
     }
     counts->ticks += total;
     counts->correction += correction;
-    if (CLP_UNLIKELY(thread->last_rss != left->entered_rss))
-        counts->increment += thread->last_rss - left->entered_rss;
+    if (CLP_UNLIKELY(thread->last_rss != left->entered_rss)) /* unsigned: a damaged live file may hold any sizes */
+        counts->increment = (int64_t)((uint64_t)counts->increment + (uint64_t)(thread->last_rss - left->entered_rss));
 }
 
 /* Adds the time of a body that was just taken off the stack to its caller's line. */

@@ -162,17 +162,16 @@ def test_write_by_name_and_with_options(profile, tmp_path):
     assert "work.py:build:2 2000010\n" in (tmp_path / "out").read_text()
 
 
-@pytest.mark.parametrize("arguments, why", [
-    (["out"], "out: no format has this ending"), (["x.json", "no"], "no format is called 'no'"),
-    (["x.trace.json"], "this profile has no timeline"),
+@pytest.mark.parametrize("path, options, why", [
+    ("out", {}, "out: no format has this ending"), ("x.json", {"format": "no"}, "no format is called 'no'"),
+    ("x.heapprofile", {"memory": False}, "this profile has no memory"),
 ])  # fmt: skip
-def test_write_refuses_and_keeps_what_was_there(profile, tmp_path, arguments, why):
+def test_write_refuses_and_keeps_what_was_there(profile, tmp_path, path, options, why):
     os.chdir(tmp_path)
-    for name in "out", "x.json", "x.trace.json":
-        (tmp_path / name).write_text("kept")
+    (tmp_path / path).write_text("kept")
     with pytest.raises(ValueError, match=why):
-        profile.write(*arguments)
-    assert (tmp_path / arguments[0]).read_text() == "kept"
+        profile.write(path, **options)
+    assert (tmp_path / path).read_text() == "kept"
 
 
 def test_write_where_it_cannot(profile, tmp_path):
