@@ -30,6 +30,7 @@ class Client:
 
     def __init__(self, folder, *options, can=CAN_ALL, **environment):
         self.can, self.notes, self.number = can, [], 0
+        self.folders, self.opened = None, set()
         self.process = subprocess.Popen(
             [*map(str, viewer_command()), "lsp", *options], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env=clean_environment({"VIRTUAL_ENV": sys.prefix, **environment}))
@@ -111,14 +112,27 @@ class Client:
     # ---- a session ----
 
     def start(self, *folders, **more):
+        """Begins the session, in these folders."""
         listed = [{"uri": uri_of(path), "name": "it"} for path in folders] or None
+        self.folders = listed or []
         answer = self.ask("initialize", **{"processId": None, "capabilities": self.can, "rootUri": None,
                                            "workspaceFolders": listed, **more})  # fmt: skip
         self.tell("initialized")
         return answer
 
+    def move(self, *folders):
+        """Goes to other folders, or none, with nothing open and nothing said."""
+        for uri in self.opened:
+            self.tell("textDocument/didClose", textDocument={"uri": uri})
+        self.tell("workspace/didChangeWorkspaceFolders", event={"added": [], "removed": self.folders})
+        self.ask("textDocument/hover", textDocument={"uri": "file:///nowhere"}, position={"line": 0, "character": 0})
+        self.notes.clear()
+        self.folders, self.opened = [{"uri": uri_of(path), "name": "it"} for path in folders], set()
+        self.tell("workspace/didChangeWorkspaceFolders", event={"added": self.folders, "removed": []})
+
     def open(self, path, text=None):
         uri = path if isinstance(path, str) else uri_of(path)
+        self.opened.add(uri)
         text = path.read_bytes().decode() if text is None else text
         self.tell("textDocument/didOpen",
                   textDocument={"uri": uri, "languageId": "python", "version": 1, "text": text})

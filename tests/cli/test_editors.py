@@ -151,7 +151,6 @@ EMACS = """
   (let ((end (+ (float-time) 30)))
     (while (and (not (funcall is-there)) (< (float-time) end)) (accept-process-output nil 0.1))))
 (find-file "prog.py")
-(eglot-ensure)
 (call-interactively #'eglot)
 (wait (lambda () (eglot-current-server)))
 (eglot-inlay-hints-mode 1)
@@ -161,9 +160,10 @@ EMACS = """
                                (list :textDocument document :range range)))
        (hover (jsonrpc-request (eglot-current-server) :textDocument/hover
                                (list :textDocument document :position '(:line 5 :character 4)))))
+  (flymake-start)
   (wait (lambda () (flymake-diagnostics)))
   (with-temp-file "out"
-    (insert (format "%S %S %S" hints hover (flymake-diagnostics)))))
+    (insert (format "%S %S %S" hints hover (mapcar #'flymake-diagnostic-text (flymake-diagnostics))))))
 (kill-emacs 0)
 """
 
@@ -180,4 +180,4 @@ def test_emacs_shows_it(tmp_path):
                 timeout=180)
     assert (tmp_path / "out").exists(), ended.err
     out = (tmp_path / "out").read_text()
-    assert len(re.findall(r"\d · \d+\.\d %", out)) == 3 and "f: leaks " in out and re.search(r"Hits +40", out), out
+    assert len(re.findall(r"s · \d+\.\d %", out)) == 3 and "f: leaks " in out and re.search(r"Hits +40", out), out

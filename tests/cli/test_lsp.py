@@ -38,14 +38,26 @@ def make_work(folder):
     return folder / "app/work.py"
 
 
-@pytest.fixture
-def client(tmp_path):
-    with Client(tmp_path) as client:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Client(tmp_path_factory.mktemp("server")) as client:
+        client.start()
         yield client
+        assert client.end() == (0, "")
+
+
+@pytest.fixture
+def client(server):
+    """A client whose server answers many tests, which it must survive."""
+    server.move()
+    yield server
+    server.move()
 
 
 def opened(client, path, text=None, folder=None):
-    client.start(folder or path.parent.parent)
+    """Opens a file and its folder."""
+    folder = folder or path.parent.parent
+    client.start(folder) if client.folders is None else client.move(folder)
     return client.open(path, text)
 
 
@@ -134,14 +146,15 @@ def test_closed_standard_streams_are_told_in_one_line(tmp_path):
         assert (ended.code, ended.err) == (1, "clineprof lsp: standard input or output is closed\n")
 
 
-def test_messages_that_are_none_do_not_end_it(client, work):
-    uri = opened(client, work)
-    for body in b"{", b"[]", b"7", b"\xff\xfe", b'{"jsonrpc": "2.0"}', b'{"jsonrpc": "2.0", "method": 7}', b"nul" * 9:
-        client.send_bytes(body)
-    client.tell("textDocument/didChange", textDocument={"uri": "file:///never/opened.py", "version": 3},
-                contentChanges=[{"text": "x"}])
-    client.tell("workspace/didChangeConfiguration", settings={})
-    assert client.shown(uri) == HINTS
+def test_messages_that_are_none_do_not_end_it(work):
+    with Client(work.parent) as client:
+        uri = opened(client, work)
+        for body in b"{", b"[]", b"7", b"\xff", b'{"jsonrpc": "2.0"}', b'{"jsonrpc": "2.0", "method": 7}', b"nul" * 9:
+            client.send_bytes(body)
+        client.tell("textDocument/didChange", textDocument={"uri": "file:///never/opened.py", "version": 3},
+                    contentChanges=[{"text": "x"}])
+        client.tell("workspace/didChangeConfiguration", settings={})
+        assert client.shown(uri) == HINTS
 
 
 # ---- hints ----
@@ -192,13 +205,13 @@ def test_waiting_is_shown_where_there_was_any(client, tmp_path):
 @pytest.mark.parametrize(("encodings", "units"), [
     (None, "utf-16-le"), (["utf-16"], "utf-16-le"), (["utf-8", "utf-16"], "utf-8"), (["utf-32"], "utf-32-le"),
 ])  # fmt: skip
-def test_positions_count_in_the_units_of_the_editor(encodings, units, client, tmp_path):
+def test_positions_count_in_the_units_of_the_editor(encodings, units, tmp_path):
     lines = ["def f():", "    x = '😀😀 é'", "    y = '\U00010400\u0301'"]
     path = write_one(tmp_path, "\n".join(lines) + "\n", {2: (1, 1), 3: (1, 1)})
-    client.can = {**client.can, "general": {"positionEncodings": encodings}} if encodings else client.can
-    uri = opened(client, path, folder=tmp_path)
+    with Client(tmp_path, can={"general": {"positionEncodings": encodings}} if encodings else {}) as client:
+        found = client.hints(opened(client, path, folder=tmp_path))
     size = {"utf-8": 1, "utf-16-le": 2, "utf-32-le": 4}[units]
-    assert [hint["position"]["character"] for hint in client.hints(uri)] == [
+    assert [hint["position"]["character"] for hint in found] == [
         len(line.encode(units)) // size for line in lines[1:]]  # fmt: skip
 
 
@@ -487,7 +500,8 @@ def test_the_newest_profile_counts(client, work, tmp_path):
     assert client.shown(opened(client, work)) == HINTS
 
 
-@pytest.mark.parametrize("place", [".git", "node_modules/a", "env/lib", "lib/site-packages", "a/__pycache__", ".tox/py"])
+@pytest.mark.parametrize("place", [
+    ".git", "node_modules/a", "env/lib", "lib/site-packages", "a/__pycache__", ".tox/py"])
 def test_some_folders_are_not_searched(place, client, work, tmp_path):
     (tmp_path / "it" / place).mkdir(parents=True)
     (tmp_path / "it/env").mkdir(exist_ok=True)
@@ -586,17 +600,18 @@ def test_names_of_files(name, client, tmp_path):
 
 
 def test_uris_that_name_no_file_have_nothing(client, work):
-    client.start(work.parent.parent)
+    client.move(work.parent.parent)
     path = str(work)
     for uri in ("untitled:Untitled-1", f"git:{path}", f"file://elsewhere{path}", "file:work.py", "http://h/work.py",
-                f"file://{path}%00", "file://[", "file:///\ud800.py", "file:///%ED%A0%80.py", "", f"untitled:{path}", path):
+                f"file://{path}%00", "file://[", "file:///\ud800.py", "file:///%ED%A0%80.py", "",
+                f"untitled:{path}", path):
         client.open(uri, WORK)
         assert client.hints(uri) == [] and client.hover(uri, 2) is None and client.lenses(uri) == {}
     assert client.shown(client.open(f"file://localhost{path}", WORK)) == HINTS
 
 
 def test_a_document_that_is_not_open_is_not_read(client, work):
-    client.start(work.parent.parent)
+    client.move(work.parent.parent)
     assert client.hints(uri_of(work)) == [] and client.hover(uri_of(work), 2) is None
     uri = client.open(work)
     client.tell("textDocument/didClose", textDocument={"uri": uri})
@@ -609,11 +624,12 @@ def test_each_folder_of_a_workspace_has_its_profile(client, tmp_path):
     replace_known(tmp_path / "one two", factor=3)
     replace_known(tmp_path / "one/inner", factor=6)
     os.utime(tmp_path / "one/work.lprof", (4000000000, 4000000000))  # the newest in `one`, as its `inner` counts, too
-    client.start(tmp_path / "one", tmp_path / "one two", tmp_path / "one/inner")
+    client.move(tmp_path / "one", tmp_path / "one two", tmp_path / "one/inner")
     hints = [client.shown(client.open(path))[2] for path in (one, two, inner)]
     assert hints == [HINTS[2], "6.00 ms · 85.7 %", "12.0 ms · 92.3 %"]
     client.tell("workspace/didChangeWorkspaceFolders",
                 event={"added": [], "removed": [{"uri": uri_of(tmp_path / "one two"), "name": "it"}]})
+    client.wait_for(lambda method, params: method == "workspace/inlayHint/refresh")
     assert client.shown(uri_of(two)) == {} and client.shown(uri_of(inner))[2] == "12.0 ms · 92.3 %"
     client.tell("workspace/didChangeWorkspaceFolders",
                 event={"added": [{"uri": uri_of(tmp_path / "one two"), "name": "it"}], "removed": []})
@@ -621,22 +637,22 @@ def test_each_folder_of_a_workspace_has_its_profile(client, tmp_path):
 
 
 @pytest.mark.parametrize("way", ["rootUri", "rootPath", "none"])
-def test_the_root_of_older_editors(way, client, work):
+def test_the_root_of_older_editors(way, work):
     folder = work.parent.parent
     root = {"rootUri": {"rootUri": uri_of(folder)}, "rootPath": {"rootPath": str(folder)}, "none": {}}[way]
-    client.start(**root)
-    assert client.shown(client.open(work)) == ({} if way == "none" else HINTS)
+    with Client(folder) as client:
+        client.start(**root)
+        assert client.shown(client.open(work)) == ({} if way == "none" else HINTS)
 
 
 def test_a_workspace_behind_a_symbolic_link(client, work, tmp_path):
     (tmp_path / "link").symlink_to("it")
-    for name, folder in ("app/work.py", "it"), (str(tmp_path / "it/app/work.py"), "it"):
+    for name in "app/work.py", str(tmp_path / "it/app/work.py"):
         functions = [{**f, "file": name} for f in (known_profiles.BUILD, known_profiles.MAIN, KEY)]
         write_known(tmp_path / "it/work.lprof", functions)
-        with Client(tmp_path) as client:
-            client.start(tmp_path / "link")
-            assert client.shown(client.open(tmp_path / "link/app/work.py")) == HINTS
-            assert client.shown(client.open(tmp_path / "it/app/work.py")) == HINTS
+        client.move(tmp_path / "link")
+        assert client.shown(client.open(tmp_path / "link/app/work.py")) == HINTS
+        assert client.shown(client.open(tmp_path / "it/app/work.py")) == HINTS
 
 
 def test_a_file_whose_real_path_is_outside_has_nothing(client, work, tmp_path):
@@ -647,19 +663,20 @@ def test_a_file_whose_real_path_is_outside_has_nothing(client, work, tmp_path):
              "app/up/outside.py"]
     functions = [{**known_profiles.BUILD, "file": name} for name in names]
     write(tmp_path / "it/work.lprof", functions, [text(f, "".join(WORK.splitlines(True)[:3])) for f in functions])
-    client.start(tmp_path / "it")
+    client.move(tmp_path / "it")
     for path in "outside.py", "it/link.py", "it/app/up/outside.py", "it/../outside.py":
         assert client.hints(client.open(f"file://{tmp_path}/{path}", WORK)) == []
 
 
-def test_nothing_is_opened_because_a_profile_names_it(client, work, tmp_path):
+def test_nothing_is_opened_because_a_profile_names_it(work, tmp_path):
     """An audit hook writes down what the server opens, looks at or lists."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(
         "import os, sys\n"
         f"log = os.open({str(tmp_path / 'log')!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)\n"
         "def hook(event, args):\n"
-        "    if event.split('.')[0] in ('open', 'os', 'subprocess') or event in ('socket.connect', 'socket.getaddrinfo'):\n"
+        "    kind = event.split('.')[0]\n"
+        "    if kind in ('open', 'os', 'subprocess') or event in ('socket.connect', 'socket.getaddrinfo'):\n"
         "        os.write(log, f'{event} {args!r}\\n'.encode('utf-8', 'replace'))\n"
         "sys.addaudithook(hook)\n")
     secret = tmp_path / "secret.py"
@@ -670,7 +687,6 @@ def test_nothing_is_opened_because_a_profile_names_it(client, work, tmp_path):
     source = "".join(WORK.splitlines(True)[:3])
     write(tmp_path / "it/work.lprof", functions, [text(f, source) for f in functions[::2]])
     path = os.pathsep.join([str(tmp_path / "site"), str(BUILD / "python")])
-    client.process.kill()
     with Client(tmp_path, PYTHONPATH=path) as client:
         client.start(tmp_path / "it")
         for path in work, secret, pathlib.Path("/etc/passwd"):
@@ -681,6 +697,15 @@ def test_nothing_is_opened_because_a_profile_names_it(client, work, tmp_path):
     assert "os.scandir" in log and str(tmp_path / "it") in log
     assert not [line for line in log.splitlines()
                 if re.search(r"secret|/etc/(passwd|shadow)|/dev/zero|//host|^(socket|subprocess)\.", line)]
+
+
+def test_nothing_is_imported_from_the_workspace(work):
+    folder = work.parent.parent
+    for name in "pygls", "lsprotocol", "asyncio", "attrs", "json", "sitecustomize":
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'imported')!r}, 'w')")
+    with Client(folder) as client:
+        assert client.shown(opened(client, work)) == HINTS
+    assert not (folder / "imported").exists()
 
 
 # ---- hostile profiles, and large ones ----
@@ -705,7 +730,7 @@ def test_hostile_names_and_texts_stay_text(client, tmp_path):
              *(title for titles in client.lenses(uri).values() for title in titles)]
     for said in shown:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e]", said) and len(said) < 5000
-    assert client.messages() == [] and client.end() == (0, "")
+    assert client.messages() == []
 
 
 def test_a_fence_cannot_be_closed_from_within(client, tmp_path):
@@ -724,7 +749,7 @@ def test_the_largest_numbers_there_are(client, tmp_path):
     path.write_bytes(msgpack.packb(profile, unicode_errors="surrogateescape"))
     uri = opened(client, tmp_path / "it.py", "a\nb\n", tmp_path)
     client.hints(uri), client.lenses(uri), client.hover(uri, 2)
-    assert client.end() == (0, "")
+    assert client.messages() == []
 
 
 def test_lines_that_no_file_has(client, tmp_path):
@@ -735,7 +760,6 @@ def test_lines_that_no_file_has(client, tmp_path):
     write(tmp_path / "it.lprof", list(functions), list(texts))
     uri = opened(client, tmp_path / "it.py", source, tmp_path)
     assert client.shown(uri) == {1: "1.00 ms · 50.0 %", 2: "1.00 ms · 50.0 %"}
-    assert client.end() == (0, "")
 
 
 def large(functions, lines):

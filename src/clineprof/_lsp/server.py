@@ -2,8 +2,6 @@
 """Speaks with the editor. Importing this module needs pygls."""
 import asyncio
 import logging
-import os
-import time
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -57,24 +55,26 @@ class Server(LanguageServer):
         uris = [folder.uri for folder in workspace.folders.values()] or [workspace.root_uri]
         self.session.set_folders(filter(None, uris))
         self.look()
+        self._show_anew()
 
     async def _look_for_news(self):
-        """Looks by itself, because some editors tell only of files that they have written. Searches a twentieth of the
-        time at most."""
-        pause = EVERY
+        """Looks by itself, because some editors tell only of files that they have written."""
         while True:
-            await asyncio.sleep(pause)
-            start = time.monotonic()
+            await asyncio.sleep(EVERY)
             if self.session.has_news():
                 self.look()
-            pause = max(EVERY, 20 * (time.monotonic() - start))
 
     def look(self):
-        """Reads profiles that are new, and lets the editor ask again for all that it shows."""
+        """Reads profiles that are new, and shows what they have."""
         changed, messages = self.session.look()
         for message in messages:
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, "clineprof: " + message))
-        if not changed or not self.session.documents:
+        if changed:
+            self._show_anew()
+
+    def _show_anew(self):
+        """Lets the editor ask again for all that it shows of open documents."""
+        if not self.session.documents:
             return
         if self.can("workspace.inlay_hint.refresh_support"):
             self.workspace_inlay_hint_refresh(None)
@@ -195,7 +195,8 @@ def _register(server):
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params):
         session.open(params.text_document.uri, params.text_document.text)
-        server.look()
+        if session.has_news():
+            server.look()
         server.publish(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)

@@ -11,7 +11,7 @@ from clineprof._lsp.places import Places
 _LINE_END = re.compile("\r\n|\r|\n")  # what ends a line for the protocol
 
 
-REST = 20  # after a search, no other begins by itself before this many times as long
+REST = 20  # after a search there is no news for this many times as long as the search took
 
 
 class Session:
@@ -32,7 +32,7 @@ class Session:
         self._places.clear()
 
     def has_news(self):
-        """May there be a new profile? This is asked often, and searches nothing."""
+        """May there be a new profile, and was there none to search for a while? This searches nothing."""
         return time.monotonic() > self._rested and any(folder.has_news() for folder in self._folders.values())
 
     def look(self):
