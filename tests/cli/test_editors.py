@@ -162,8 +162,8 @@ EMACS = """
                                (list :textDocument document :position '(:line 5 :character 4)))))
   (flymake-start)
   (wait (lambda () (flymake-diagnostics)))
-  (with-temp-file "out"
-    (insert (format "%S %S %S" hints hover (mapcar #'flymake-diagnostic-text (flymake-diagnostics))))))
+  (let ((out (format "%S %S %S" hints hover (mapcar #'flymake-diagnostic-text (flymake-diagnostics)))))
+    (write-region out nil "out")))
 (kill-emacs 0)
 """
 
