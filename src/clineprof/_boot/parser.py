@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The parser of the commands that are written in Python."""
+"""Reads the command line of a command that is written in Python."""
 import argparse
 
 from clineprof import _boot
