@@ -576,7 +576,7 @@ def test_a_damaged_profile_is_told_once_and_the_one_before_is_shown(part, client
     uri = opened(client, work)
     assert client.shown(uri) == HINTS
     [said] = client.messages()
-    assert said.startswith(f"clineprof: cannot read '{tmp_path}/it/newer.lprof': ") and "\n" not in said
+    assert said.startswith(f"clineprof: cannot read {tmp_path}/it/newer.lprof: ") and "\n" not in said
     assert said.count("newer.lprof") == 1
     for _ in range(3):
         client.tell("textDocument/didSave", textDocument={"uri": uri})
@@ -633,6 +633,12 @@ def test_names_of_files(name, client, tmp_path):
     uri = opened(client, path, folder=folder)
     assert client.shown(uri) == {2: "1.00 ms · 100.0 %"}
     assert "f, line 2" in client.hover(uri, 2)
+    damage(folder, b"", f"{name} broken.lprof")
+    os.utime(folder / f"{name} broken.lprof", (4000000000, 4000000000))
+    client.tell("workspace/didChangeWatchedFiles", changes=[])
+    assert client.shown(uri) == {2: "1.00 ms · 100.0 %"}
+    [said] = client.messages()
+    assert said.isprintable() and said.startswith("clineprof: cannot read /") and said.count("broken") == 1
 
 
 def test_uris_that_name_no_file_have_nothing(client, work):

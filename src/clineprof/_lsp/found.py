@@ -43,6 +43,8 @@ class Folder:
         """Searches, and reads the newest profile if it is not the one that was read before. Returns (has the profile
         changed?, messages about profiles that cannot be read)."""
         versions, folders = search(self.path)
+        # a change while the profile is read is news
+        self._marks = {path: _mark(path) for path in {self.path, *folders, *(v.path for v in versions[:1])}}
         before, messages, self.read = self.read, [], None
         for version in versions[:MOST_TRIED]:
             if before is not None and version == before.version:
@@ -52,7 +54,6 @@ class Folder:
             if self.read is not None:
                 break
         self._refused.intersection_update(versions)
-        self._marks = {path: _mark(path) for path in {self.path, *folders, *(v.path for v in versions[:1])}}
         return self.read is not before, messages
 
     def _try(self, version, messages):
@@ -60,7 +61,7 @@ class Folder:
             self.read = Read(_profile.load(version.path), version, self.path)
         except (OSError, ValueError, MemoryError) as error:
             self._refused.add(version)
-            messages.append("cannot read '%s': %s" % (version.path, _reason(error, version.path)))
+            messages.append(_boot.shown("cannot read " + _told(error, version.path)))
 
 
 class Read:
@@ -146,10 +147,11 @@ def _mark(path):
     return about.st_mtime_ns, about.st_size, about.st_ino
 
 
-def _reason(error, path):
-    """What is wrong with a file, in a few words, without its name."""
-    text = error.strerror if isinstance(error, OSError) else str(error) or "it is too large"
-    return _boot.shown(text.removeprefix(path + ": "))
+def _told(error, path):
+    """The name of a file and what is wrong with it."""
+    if isinstance(error, ValueError):
+        return str(error)  # has the name
+    return "%s: %s" % (path, error.strerror if isinstance(error, OSError) else "out of memory")
 
 
 def _by_path(functions, folders):

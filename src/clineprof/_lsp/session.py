@@ -9,8 +9,6 @@ from clineprof._lsp.found import Folder
 from clineprof._lsp.places import Places
 
 _LINE_END = re.compile("\r\n|\r|\n")  # what ends a line for the protocol
-
-
 REST = 20  # after a search there is no news for this many times as long as the search took
 
 
