@@ -123,7 +123,7 @@ def leaks(read, spot):
         if leak["line"] == spot.number:
             blocks = spot.at is not None and _value(spot, "live_blocks")
             yield "leaks %s, %s per %s%s, confidence %.0f %%%s" % (
-                texts.size(leak["bytes"]), texts.size(min(leak["bytes_per_call"], leak["bytes"])),
+                texts.size(leak["bytes"]), texts.size(max(0, min(leak["bytes_per_call"], leak["bytes"]))),
                 _epoch(read.profile.meta),
                 ", %s live block%s" % (texts.count(blocks), "s"[blocks == 1 :]) if blocks else "",
                 100 * leak["confidence"], "; held by " + plain(leak["held_by"]) if "held_by" in leak else "",
