@@ -247,6 +247,16 @@ class Line:
     @property
     def below_resolution(self) -> bool: ...
 
+def listen(
+    signal: int | None = None,
+    *,
+    seconds: float = 10.0,
+    targets: Iterable[str | PathLike[str]] = (),
+    exclude: Iterable[str] = (),
+    memory: bool = True,
+    source: Literal["functions", "files", "none"] = "functions",
+    outfile: str | PathLike[str] | None = None,
+) -> None: ...
 def load(path: _Path, *more: _Path) -> Profile: ...
 
 # ---- line_profiler's ----
