@@ -38,7 +38,7 @@ def render(profile, options):
         "policy": _policy(style, script),
         "style": texts.Markup(style),
         "strip": _list("strip", view.times()),
-        "facts": _list("facts", view.facts()),
+        "facts": _list("facts", view.facts(), ":"),
         "timeline": timeline.drawing(view.timeline),
         "tables": view.tables(jinja, view.that_matter()) if jinja else texts.Markup(),
         "functions": _harmless(view.functions()),
@@ -60,10 +60,11 @@ def fragment(profile, options):
     if jinja is None:
         raise ImportError("tables in a notebook need Jinja2: pip install jinja2")
     view = _View(profile, options)
+    facts = _list("facts", [*view.times(), *view.facts()], ":")
     made = '<div class="clp"><style>%s</style>%s%s%s</div>' % (
         # three classes make these rules stronger than Jupyter's own rules for outputs
         _parts("tables.css", "notebook.css").replace(".clp", ".clp.clp.clp"),
-        _list("facts", [*view.times(), *view.facts()]), timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
+        facts, timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
     # nbconvert keeps spaces only within <pre>
     return made.replace("<code>", "<pre>").replace("</code>", "</pre>").replace("clp code", "clp pre")
 
@@ -170,14 +171,14 @@ class _View:
             view=self, texts=texts, functions=self.measures[:_PAPER_ROWS], listings=chosen))
 
 
-def _list(classes, facts):
+def _list(classes, facts, end=""):
     """A list of facts as markup. `facts` has the name of each, its text, and its share of the run: above 0 it has a bar.
-    Facts without a text are not known, and left out."""
+    Facts without a text are not known, and left out. `end` stands behind each name."""
     return texts.Markup('<dl class="%s">%s</dl>' % (classes, "".join(
-        '<div class="%s"><dt>%s:</dt><dd>%s</dd></div>' % (
-            texts.bar(share, 1, "of-run") if share else "plain", name,
+        '<div class="%s"><dt>%s%s</dt><dd>%s</dd></div>' % (
+            texts.bar(share, 1, "of-run") if share else "plain", name, end,
             texts.shown(text) + (" · %s %%" % texts.percent(share, 1) if share else ""))
-        for name, text, share in facts if text)))
+        for name, text, share in facts if text)))  # fmt: skip
 
 
 def _share(part, wall):

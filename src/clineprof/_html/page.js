@@ -45,7 +45,7 @@ function openLeak(id) {
 
 const lists = {
   functions: new Table(at("functions"), "Functions", "time", open, goToSource),
-  files: new Tree(at("files"), profile.self ? "self" : "hits", goToSource),
+  files: new Tree(at("files"), goToSource),
   lines: new Table(at("lines"), "Lines", OWN,
     (id) => open(lines.function[id], lines.number[id]), goToSource),
   leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource),
@@ -279,8 +279,9 @@ function openHottest() {
 function tellHottest() {
   if (!profile.hottest) return;
   const [i, line] = profile.hottest, { numbers, columns } = detailsOf(i), own = columns[OWN][numbers.indexOf(line)];
-  const fact = at("times").firstElementChild.appendChild(element("div")), told = element("dd"), link = element("a", "name");
-  fact.append(element("dt", "", "Hottest line:"), told);
+  const fact = at("times").firstElementChild.appendChild(element("div"));
+  const told = element("dd"), link = element("a", "name");
+  fact.append(element("dt", "", "Hottest line"), told);
   link.href = hashOf(i, line);
   put(link, `${lastPart(profile.files[functions[i][FILE]])}:${line}`);
   told.append(link, ` ${time(own)} · ${percent(own, profile.whole)} %`);

@@ -35,8 +35,8 @@ function kindsFound() {
       open: (id) => openFile(files.nodes[id].file),
     },
     {
-      name: "functions", title: "Functions", ids: lists.functions.natural, own: (i) => functions[i][profile.self ? SELF : TOTAL],
-      text: (i) => functions[i][NAME], place: shortPlaceOf, open,
+      name: "functions", title: "Functions", ids: lists.functions.natural,
+      own: (i) => functions[i][profile.self ? SELF : TOTAL], text: (i) => functions[i][NAME], place: shortPlaceOf, open,
     },
     {
       name: "lines", title: "Lines", ids: lists.lines.natural,
