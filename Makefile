@@ -33,7 +33,7 @@ endif
 # ---- what the machine lacks -------------------------------------------------------------------
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
 TEST_NEEDS := pytest msgpack
-TEST_WISHES := numpy coverage cloudpickle rich pyte selenium jinja2 pygments line_profiler
+TEST_WISHES := numpy coverage cloudpickle rich pyte selenium axe-core-python jinja2 pygments line_profiler
 TEST_WISHES += memory_profiler
 TEST_WISHES += ipython ipykernel nbclient nbconvert
 TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The web page of a profile in headless Chromium: `from opened_page import page` gives the fixture."""
 
+import contextlib
 import json
 import sys
 import time
@@ -35,6 +36,10 @@ class Page:
             self.until("""return typeof everyFunction === "undefined" ||
                 !everyFunction.length || document.querySelectorAll("#functions tbody tr").length > 2""")
         return self
+
+    def titles(self, table="functions"):
+        return self.js("""return [...document.querySelectorAll("#" + arguments[0] + " thead button")].map(
+            (button) => button.textContent)""", table)
 
     def rows(self, table="functions"):
         """Of the rows that exist: {heading: text}"""
@@ -88,6 +93,16 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "media": media, "features": [{"name": name.replace("_", "-"), "value": value}
                                          for name, value in features.items()]})  # fmt: skip
+
+    @contextlib.contextmanager
+    def phone(self):
+        """Gives the page the screen of a phone in portrait."""
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     def complaints(self):
         return [entry["message"] for entry in self.driver.get_log("browser")]

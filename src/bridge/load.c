@@ -277,12 +277,27 @@ static PyObject *meta_of(const struct clp_profile_meta *meta)
     return dict;
 }
 
+/* The whole texts of files that the profile has kept: a list of (file, text). */
+static PyObject *files_of(const struct clp_profile *profile)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < profile->text_count; i++) {
+        const struct clp_profile_text *text = &profile->texts[i];
+        if (text->file != NULL && !clp_list_append(list, Py_BuildValue("(NN)", text_of(text->file, strlen(text->file)),
+                                                                       text_of(text->text, text->bytes))))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
 PyObject *clp_load_dict(const struct clp_profile *profile)
 {
     PyObject *dict = PyDict_New();
     bool good = dict != NULL && clp_dict_set(dict, "unit", PyFloat_FromDouble(1e-9)) &&
                 clp_dict_set(dict, "functions",
                              LIST_OF(profile->functions, profile->function_count, function_of)) &&
+                clp_dict_set(dict, "files", files_of(profile)) &&
                 clp_dict_set(dict, "timeline",
                              LIST_OF(profile->series, profile->series_count, series_of)) &&
                 clp_dict_set(dict, "meta", meta_of(&profile->meta)) &&

@@ -75,6 +75,11 @@ def report(tmp_path_factory):
     return path
 
 
+def told(page):
+    """What stands on top of the page, in one line."""
+    return page.text("#times").replace("\n", " ") + " " + page.text("#times + .facts").replace("\n", " ") + " "
+
+
 # ---- what is shown -------------------------------------------------------------------------------
 
 
@@ -96,9 +101,10 @@ def test_functions_the_hottest_first(page, report):
 
 def test_the_head_says_how_the_profile_was_made(page, report):
     page.open(report)
-    head = page.text("header") + page.text(".facts").replace("\n", " ")
+    head = page.text("header") + told(page)
     for part in ("app.py --now", "Python: 3.12.1", "Tracer: probe", "Started: 2020-09-1",
-                 "Wall time: 2.50 s", "about 3.00 ms ± 200 µs for 4,321 events, taken off the lines",
+                 "Wall time 2.50 s", "In profiled functions 300 ms · 12.0 %",
+                 "The profiler itself 3.00 ms · 0.1 %", "about 3.00 ms ± 200 µs for 4,321 events, taken off the lines",
                  "read 55 times, exact to the page", "own 3.00 MiB left out"):
         assert part in head
 
@@ -119,12 +125,15 @@ def test_the_source_with_its_measures(page, report):
     assert rows[3]["Increment"] == "-10.0 MiB"
 
 
-def test_bars_are_as_long_as_the_shares(page, report):
+def test_bars_show_the_share_of_the_largest_in_the_column(page, report):
     page.open(report)
     bars = page.js("""return [...document.querySelectorAll("#source tr")].map((row) =>
         [...row.querySelectorAll(".bar")].map((cell) => cell.style.getPropertyValue("--w")))""")
-    # time and self of the function's 300 ms, the increment of the largest there
-    assert bars[-3:-1] == [["66.7%", "53.3%", "100.0%"], ["33.3%", "33.3%", "33.3%"]]
+    # 200 and 100 ms, 160 and 100 ms, 30 and -10 MiB
+    assert bars[-3:-1] == [["100.0%", "100.0%", "100.0%"], ["50.0%", "62.5%", "33.3%"]]
+    heat = page.js("""return [...document.querySelectorAll("#source tr")].map((row) =>
+        [...row.querySelectorAll(".bar:not(.of-memory)")].map((cell) => cell.className.match(/heat\\d/)[0]))""")
+    assert heat[-3:-1] == [["heat4", "heat4"], ["heat2", "heat3"]]
 
 
 def test_the_source_has_colours(page, report):
@@ -207,7 +216,7 @@ def test_raw_times_and_no_memory(page, tmp_path):
     page.open(path)
     [row] = page.rows()
     assert (row["Time"], row["Self"]) == ("330 ms", "290 ms") and "Increment" not in row
-    assert "left in the lines" in page.text(".facts") and "Memory" not in page.text(".facts")
+    assert "left in the lines" in told(page) and "Memory" not in told(page)
     assert [r["Time"] for r in page.rows("source")[2:]] == ["220 ms", "110 ms"]
     assert str(50 * MIB) not in path.read_text("utf-8")
 
@@ -290,7 +299,7 @@ def test_the_page_is_worked_with_keys_alone(page, report):
     page.press("l")
     assert page.js("return !document.getElementById('lines').hidden")
     page.press(Keys.ARROW_LEFT)
-    assert page.js("return !document.getElementById('functions').hidden")
+    assert page.js("return !document.getElementById('files').hidden")
 
 
 def test_what_can_be_done_is_a_button_and_has_a_name(page, report):
@@ -316,8 +325,8 @@ const colour = (name) => { probe.style.color = `var(--${name})`;
     return light(parse(getComputedStyle(probe).color)); };
 const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 const found = {};
-for (const ground of ["ground", "raised", "chosen", "time", "self", "memory", "found"])
-    for (const ink of ["time", "self", "memory", "found"].includes(ground) ? ["ink"] : ["ink", "quiet"])
+for (const ground of ["ground", "raised", "chosen", "found"])
+    for (const ink of ground === "found" ? ["ink"] : ["ink", "quiet"])
         found[ink + " on " + ground] = ratio(colour(ink), colour(ground));
 for (const kind of ["kw", "str", "lit", "com", "def", "dec", "bui", "esc"]) {
     probe.className = kind; probe.style.color = "";
@@ -326,8 +335,12 @@ for (const kind of ["kw", "str", "lit", "com", "def", "dec", "bui", "esc"]) {
         { found[kind + " on " + ground] = ratio(ink, (probe.className = "", colour(ground)));
           probe.className = kind; probe.style.color = ""; }
 }
+const bars = {};
+for (const bar of ["heat1", "heat2", "heat3", "heat4", "memory"])
+    for (const ground of ["ground", "raised", "chosen", "found"])
+        bars[bar + " on " + ground] = ratio(colour(bar), colour(ground));
 probe.remove();
-return found;
+return [found, bars];
 """
 
 
@@ -336,12 +349,16 @@ def ground(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_can_be_read(page, report, scheme):
+def test_all_text_and_the_scale_of_heat_can_be_read(page, report, scheme):
     page.emulate(prefers_color_scheme=scheme)
     page.open(report)
-    ratios = page.js(CONTRAST)
-    assert len(ratios) > 20
+    ratios, bars = page.js(CONTRAST)
+    assert len(ratios) > 20 and len(bars) == 20
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < 4.5} == {}
+    assert {pair: ratio for pair, ratio in bars.items() if ratio < 3} == {}
+    drawn = page.js("""return [...document.querySelectorAll("#source .bar.heat4, #source .bar.of-memory")].map(
+        (cell) => getComputedStyle(cell).backgroundImage)""")
+    assert len(drawn) == 4 and all("rgb" in image for image in drawn)
 
 
 def test_dark_and_light(page, report):
@@ -377,11 +394,11 @@ def test_paper_has_what_matters_and_no_controls(page, report):
 
 
 def test_on_a_phone_one_thing_is_shown_at_a_time(page, report):
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
-    try:
+    with page.phone():
         page.open(report)
         assert page.js("return document.documentElement.scrollWidth") <= 390
+        assert not page.driver.find_element("id", "lists").is_displayed()  # it opens on the hottest line
+        page.click("#back")
         assert not page.driver.find_element("id", "reading").is_displayed()
         page.click("#functions td button")
         assert not page.driver.find_element("id", "lists").is_displayed()
@@ -389,8 +406,6 @@ def test_on_a_phone_one_thing_is_shown_at_a_time(page, report):
         assert "Per hit" not in page.rows("source")[0] and "Increment" in page.rows("source")[0]
         page.click("#back")
         assert page.driver.find_element("id", "lists").is_displayed()
-    finally:
-        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 # ---- other profiles ------------------------------------------------------------------------------
@@ -414,7 +429,7 @@ def test_nothing_was_profiled(page, tmp_path):
 ])  # fmt: skip
 def test_the_head_says_what_is_known(page, tmp_path, meta, said):
     page.open(make(tmp_path, write(tmp_path / "p", known(), **meta))[0])
-    facts = page.text(".facts").replace("\n", " ") + " "
+    facts = told(page)
     assert said in facts and ("own" in facts) == ("own_bytes" not in meta)
 
 
@@ -424,7 +439,7 @@ def test_memory_was_not_read(page, tmp_path):
         del one["lines"][column]
     page.open(make(tmp_path, write(tmp_path / "p", [one], has_memory=False, reads=0))[0])
     assert "Mem usage" not in page.rows()[0] and "Increment" not in page.rows("source")[0]
-    assert "Memory" not in page.text(".facts") and page.rows()[0]["Self"] == "260 ms"
+    assert "Memory" not in told(page) and page.rows()[0]["Self"] == "260 ms"
 
 
 def test_memory_was_read_of_some_lines(page, tmp_path):
@@ -459,7 +474,7 @@ def test_only_hits_and_times_are_known(page, tmp_path):
     page.open(make(tmp_path, path)[0])
     assert page.rows() == [{"Function": "f", "Time": "6.00 µs", "Share %": "100.0", "Hits": "3",
                             "Place": "app.py:1"}]  # fmt: skip
-    assert page.text(".facts") == "In profiled functions:\n6.00 µs"
+    assert told(page).split("  ")[0] == "In profiled functions 6.00 µs Hottest line app.py:2 6.00 µs · 100.0 %"
     assert page.text("h1") == "A profile"
 
 
@@ -472,7 +487,7 @@ def test_numbers_beyond_all_measure(page, tmp_path):
     assert page.rows()[0]["Time"] == "18,446,744,074 s" and page.rows()[0]["Share %"] == "100.0"
     assert page.column("Increment")[0] == "-16,777,216 TiB"
     assert page.column("Hits")[0] in ("1.84e+19",)
-    assert "Started" not in page.text(".facts")
+    assert "Started" not in told(page)
 
 
 def test_several_files_are_summed(page, tmp_path):
@@ -480,7 +495,7 @@ def test_several_files_are_summed(page, tmp_path):
     page.open(make(tmp_path, *files)[0])
     assert page.column("Time") == ["600 ms", "80.0 ms"] and page.column("Hits")[1] == "4"
     assert page.rows("source")[2]["Hits"] == "8"
-    assert "Wall time:\n5.00 s" in page.text(".facts")
+    assert "Wall time 5.00 s" in told(page)
 
 
 def test_lines_that_were_running_are_marked(page, script, tmp_path):
@@ -712,7 +727,7 @@ def test_leaks(page, tmp_path):
 def test_without_timeline_and_leaks_there_are_no_tabs_for_them(page, report):
     page.open(report)
     assert [tab.text for tab in page.driver.find_elements("css selector", "[role=tab]")
-            if tab.is_displayed()] == ["Functions 2", "Lines"]  # fmt: skip
+            if tab.is_displayed()] == ["Functions 2", "Files 2", "Lines"]  # fmt: skip
 
 
 def in_this_process(folder):
@@ -780,11 +795,12 @@ RTL = "x = '\u05d0\u05d1' + 1"
 def assert_nothing_ran(page):
     from selenium.common.exceptions import NoAlertPresentException
 
-    assert page.js("return [window.ran, document.querySelectorAll('script').length]") == [None, 4]
+    assert page.js("return [window.ran, document.querySelectorAll('script').length]") == [None, 5]
     with pytest.raises(NoAlertPresentException):
         page.driver.switch_to.alert.text  # noqa: B018
     planted = page.js("""return document.querySelectorAll(
-        "iframe, img, link, template, textarea, svg:not(.timeline), [onerror], [onload], [onfocus]").length""")
+        "iframe, img, link, template, textarea, svg:not(.timeline, #minimap), [onerror], [onload], [onfocus]"
+        ).length""")
     assert planted == 0
 
 
@@ -806,16 +822,21 @@ def test_what_the_program_wrote_stays_text(page, tmp_path, without, plain):
     # U+000B and U+0085 end no line of source
     assert page.column("Source", "source")[1:] == ["    " + text for text in shown.values()]
     assert page.text("h1") == "".join(shown[name] for name in names)
-    assert HOSTILE[0] in page.text(".facts") and HOSTILE[4] in page.text(".facts")
+    assert HOSTILE[0] in told(page) and HOSTILE[4] in told(page)
     for i, name in enumerate(names):
         page.driver.find_elements("css selector", "#functions td button")[i].click()
         assert page.text("#name") == shown[name]
         assert page.text("#place") == f"/srv/{i}{shown[name]}:1"
+    page.click("#tab-files")
+    tree = "".join(page.column("File", "files"))
+    assert all(part in tree for name in names[:6] for part in name.split("/"))
     page.click("#tab-lines")
     for text in HOSTILE[:6]:
         page.search(text)
         found = set(page.column("Source", "lines"))
         assert found and found <= {text, HOSTILE[0]}
+        listed = page.js("return [...document.querySelectorAll('#found .code')].map((part) => part.textContent)")
+        assert text in listed and any(path.startswith("/srv/") and path.endswith(text) for path in listed)
     assert_nothing_ran(page)
     page.emulate("print")
     assert_nothing_ran(page)

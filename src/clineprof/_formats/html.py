@@ -21,7 +21,9 @@ from clineprof._formats import contexts
 from clineprof._html import colours, measures, texts, timeline
 
 _USUAL = {"unit": 1e-6, "raw_times": False, "memory": True}
-_SCRIPTS = "numbers.js", "table.js", "profile.js", "calls.js", "file.js", "flame.js", "page.js"
+_SCRIPTS = (
+    "numbers.js", "table.js", "profile.js", "calls.js", "file.js", "flame.js", "minimap.js", "source.js", "lines.js",
+    "tree.js", "search.js", "page.js")  # fmt: skip
 _PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
 
 
@@ -35,11 +37,13 @@ def render(profile, options):
         "command": texts.shown(view.title()),
         "policy": _policy(style, script),
         "style": texts.Markup(style),
-        "facts": view.facts(),
+        "strip": _list("strip", view.times()),
+        "facts": _list("facts", view.facts(), ":"),
         "timeline": timeline.drawing(view.timeline),
         "tables": view.tables(jinja, view.that_matter()) if jinja else texts.Markup(),
         "functions": _harmless(view.functions()),
         "lines": _harmless(*view.lines()),
+        "files": _harmless(*view.files()),
         "calls": _harmless(*view.calls()),
         "script": texts.Markup(script),
     }
@@ -56,10 +60,11 @@ def fragment(profile, options):
     if jinja is None:
         raise ImportError("tables in a notebook need Jinja2: pip install jinja2")
     view = _View(profile, options)
+    facts = _list("facts", [*view.times(), *view.facts()], ":")
     made = '<div class="clp"><style>%s</style>%s%s%s</div>' % (
         # three classes make these rules stronger than Jupyter's own rules for outputs
         _parts("tables.css", "notebook.css").replace(".clp", ".clp.clp.clp"),
-        view.facts(), timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
+        facts, timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
     # nbconvert keeps spaces only within <pre>
     return made.replace("<code>", "<pre>").replace("</code>", "</pre>").replace("clp code", "clp pre")
 
@@ -76,27 +81,48 @@ class _View:
         self.options["memory"] = self.memory
         self.measures = measures.of_profile(profile, self.options)
         self.whole = measures.whole_time(self.measures)
-        self.largest = max((abs(m.increment) for m in self.measures), default=0)
+        self.most = _most(self.measures, "total", "self", "increment")
         self.timeline = profile.timeline if self.memory else None
         self.leaks = profile.leaks if self.memory else []
         self.live = self.memory and profile.has_heap
-        self.runs = colours.runs_of(
-            (m.index, "\n".join(m.function.texts().values()))
-            for m in self.hottest() if m.function.source is not None)  # fmt: skip
+        self.texts = measures.whole_texts(profile)
+        self.runs = colours.runs_of((place, "\n".join(lines)) for place, lines in self._sources())
 
-    def hottest(self):
-        return sorted(self.measures, key=lambda m: -(m.self or m.total))
+    def _sources(self):
+        """The texts that may have colours, as (place in self.runs, lines): functions, the hottest first, then files, but
+        for those that are the text of a function."""
+        files = dict(self.texts)
+        for m in sorted(self.measures, key=lambda m: -(m.self or m.total)):
+            if m.function.source is not None:
+                lines = list(m.function.texts().values())
+                yield m.index, lines
+                if files.get(m.file) == lines:
+                    del files[m.file]
+        yield from files.items()
 
     file = staticmethod(measures.shown_file)
 
     def title(self):
         return self.profile.meta.get("command") or "A profile"
 
+    def times(self):
+        """Tells what the time of the run went into, as _list takes it."""
+        meta, waiting = self.profile.meta, sum(m.waiting for m in self.measures)
+        wall = meta.get("wall", 0)
+        yield "Wall time", texts.time(wall) if wall else "", 0
+        yield "In profiled functions", texts.time(self.whole) if self.whole else "", _share(self.whole, wall)
+        yield "Waiting (await)", texts.time(waiting) + " in all" if waiting else "", 0
+        cost = meta.get("overhead", 0)
+        yield "The profiler itself", texts.time(cost) if cost else "", _share(cost, wall)
+
     def facts(self):
-        """Tells how the profile was made. What is not known is left out."""
-        return texts.Markup('<dl class="facts">%s</dl>' % "".join(
-            "<div><dt>%s:</dt><dd>%s</dd></div>" % (name, texts.shown(text))
-            for name, text in _facts(self.profile.meta, self.options, self.whole) if text))
+        """Tells how the profile was made, as _list takes it."""
+        meta = self.profile.meta
+        yield "Python", meta.get("python", ""), 0
+        yield "Tracer", meta.get("tracer", ""), 0
+        yield "Started", _moment(meta.get("start", 0)), 0
+        yield "Cost of profiling", _cost(meta, self.options["raw_times"]), 0
+        yield "Memory", _exactness(meta) if self.memory else "", 0
 
     def functions(self):
         """The first JSON of the page: what the page needs to list the functions."""
@@ -109,7 +135,8 @@ class _View:
                          for m in measures.SHOWN],
             "hidden": texts.HIDDEN, "kinds": colours.KINDS,
             "calls": bool(self.profile.calls), "raw": self.options["raw_times"],
-            "coloured": -1 if self.runs is None else len(self.runs),
+            "hottest": measures.hottest_line(self.measures),
+            "coloured": -1 if self.runs is None else sum(m.index in self.runs for m in self.measures),
         }, separators=(",", ":"))
 
     def page_of(self, measure):
@@ -119,10 +146,18 @@ class _View:
     def lines(self):
         """The second JSON of the page: one line for each function, in the same order, with the function's lines."""
         runs, dump = self.runs or {}, json.JSONEncoder(separators=(",", ":")).encode
-        return [dump([*m.details(), runs.get(m.index, 0)]) for m in self.measures]
+        return [dump([*m.details(self.texts), runs.get(m.index, 0)]) for m in self.measures]
+
+    def files(self):
+        """The third JSON of the page: one line for each file, in the order of the first JSON, with the file's whole
+        text; "null" where that is not known."""
+        runs, found = self.runs or {}, dict.fromkeys(m.file for m in self.measures)
+        for file in found.keys() & self.texts:
+            found[file] = ["\n".join(self.texts[file]), runs.get(file, 0)]
+        return map(json.JSONEncoder(separators=(",", ":")).encode, found.values())
 
     def calls(self):
-        """The third JSON of the page: a line with who calls whom, and one with the tree of calls."""
+        """The fourth JSON of the page: a line with who calls whom, and one with the tree of calls."""
         functions, dump = [m.function for m in self.measures], json.JSONEncoder(separators=(",", ":")).encode
         return [dump(of(self.profile, functions, self.options)) for of in (contexts.edges, contexts.tree)]
 
@@ -143,14 +178,19 @@ class _View:
             view=self, texts=texts, functions=self.measures[:_PAPER_ROWS], listings=chosen))
 
 
-def _facts(meta, options, whole):
-    yield "Python", meta.get("python", "")
-    yield "Tracer", meta.get("tracer", "")
-    yield "Started", _moment(meta.get("start", 0))
-    yield "Wall time", texts.time(meta.get("wall", 0)) if meta.get("wall") else ""
-    yield "In profiled functions", texts.time(whole) if whole else ""
-    yield "Cost of profiling", _cost(meta, options["raw_times"])
-    yield "Memory", _exactness(meta) if options["memory"] else ""
+def _list(classes, facts, end=""):
+    """A list of facts as markup. `facts` has the name of each, its text, and its share of the run: above 0 it has a
+    bar. Facts without a text are not known, and left out. `end` stands behind each name."""
+    return texts.Markup('<dl class="%s">%s</dl>' % (classes, "".join(
+        '<div class="%s"><dt>%s%s</dt><dd>%s</dd></div>' % (
+            texts.bar(share, 1, "of-run") if share else "plain", name, end,
+            texts.shown(text) + (" · %s %%" % texts.percent(share, 1) if share else ""))
+        for name, text, share in facts if text)))  # fmt: skip
+
+
+def _share(part, wall):
+    """The part of the wall time. 0, which is not shown, for what is more, as in several threads."""
+    return part / wall if 0 < part <= wall else 0
 
 
 def _moment(start):
@@ -212,7 +252,12 @@ class _Listing:
         markup = dict(zip(source, coloured))
         self.rows = [_Row(m, number, places.get(number), markup.get(number, ""))
                      for number in numbers[:most]]  # fmt: skip
-        self.largest = max((abs(row.increment) for row in self.rows), default=0)
+        self.most = _most(self.rows, "time", "self", "increment")
+
+
+def _most(items, *names):
+    """Returns the largest number of each of these attributes, whatever its sign."""
+    return {name: max((abs(getattr(item, name)) for item in items), default=0) for name in names}
 
 
 def _coloured(lines, runs):

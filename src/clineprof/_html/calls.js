@@ -77,26 +77,21 @@ function putCallee(cell, edge) {
   putNotes(cell, edge);
 }
 
-// Returns the columns with the numbers of edges. Bars show the share of the open function's time.
-function edgeColumns(i) {
-  const { calls, time: times, increment } = readEdges(), { callers, callees } = edgesOf(i);
-  const largest = most([...callers, ...callees].map((edge) => increment?.[edge] ?? 0));
-  const number = (key, title, width, hint, values, write, paint) => ({
-    key, title, width, hint,
+// Returns the columns with the numbers of edges.
+function edgeColumns() {
+  const { calls, time: times, increment } = readEdges();
+  const number = (key, title, width, hint, values, write, bar) => ({
+    key, title, width, hint, bar,
     value: (edge) => values[edge],
-    fill(cell, edge) {
-      cell.textContent = write(values[edge]);
-      if (paint) paint(cell, edge);
-    },
+    fill: (cell, edge) => void (cell.textContent = write(values[edge])),
   });
   const columns = [
     number("calls", "Calls", 11, "A generator that is resumed makes no call", calls, count),
-    number("time", "Time", 10, "Of the calls with all that they called; recursion counts once", times, time,
-      (cell, edge) => bar(cell, times[edge], functions[i][TOTAL], "of-time")),
+    number("time", "Time", 11, "Of the calls with all that they called; recursion counts once", times, time, "of-time"),
   ];
-  if (increment)
+  if (increment && !narrow.matches)
     columns.push(number("increment", "Increment", 13, "What the calls added to resident memory", increment, size,
-      (cell, edge) => bar(cell, increment[edge], largest, "of-memory")));
+      "of-memory"));
   return columns;
 }
 
@@ -112,7 +107,7 @@ function showEdges(i) {
   const least = narrow.matches ? 18 : 24;
   callers.show([
     text("name", "Called from", (edge) => nameOf(caller[edge]) + String(line[edge]).padStart(11), putCaller),
-    ...edgeColumns(i),
+    ...edgeColumns(),
   ], least, found.callers);
   callees.show([
     {
@@ -120,7 +115,7 @@ function showEdges(i) {
       fill: (cell, edge) => void (cell.textContent = line[edge] || ""),
     },
     text("name", "Calls to", (edge) => nameOf(callee[edge]), putCallee),
-    ...edgeColumns(i),
+    ...edgeColumns(),
   ], least, found.callees);
 }
 
@@ -155,7 +150,7 @@ function calledColumns(members, rows) {
     ofLine.set(callee[edge], (ofLine.get(callee[edge]) ?? 0) + times[edge]);
   }
   return [{
-    key: "called", title: "Calls to", width: 18, text: true, hint: "The selected functions that the line calls",
+    key: "called", title: "Calls to", width: 16, text: true, hint: "The selected functions that the line calls",
     value: (row) => [...(called.get(rows.number[row])?.keys() ?? [])].map((to) => functions[to][NAME]).join(),
     fill: (cell, row) => void putLinks(cell, called.get(rows.number[row])),
   }];

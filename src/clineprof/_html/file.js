@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The whole file of a function: one listing of the lines of all profiled functions of the file. A line of several
-// functions (a lambda and the line that makes it) has the sum of their measures, less what the line calls on itself:
-// that is in the time of the caller's line already. src/report/file_listing.c does the same for the terminal.
+// The whole file of a function: one listing of the lines of all profiled functions of the file, and of the file's whole
+// text where that is known. A line of several functions (a lambda and the line that makes it) has the sum of their
+// measures, less what the line calls on itself: that is in the time of the caller's line already.
+// src/report/file_listing.c does the same for the terminal.
 "use strict";
 
 const MERGES = {
@@ -30,33 +31,41 @@ function makeListing(first) {
   for (const i of [first, ...everyFunction]) {
     if (functions[i][FILE] !== file || members.has(i)) continue;
     const { texts } = detailsOf(i);
-    if (i !== first && (texts ? !agrees(lines, i, texts) : isGenerated)) continue;
+    if (i !== first && (texts ? !agrees(lines, functions[i][LINE], texts) : isGenerated)) continue;
     members.add(i);
     addMember(lines, i);
   }
+  const whole = wholeTextOf(file);
+  if (whole.texts && agrees(lines, 1, whole.texts)) addText(lines, 1, whole);
   return { members, ...arranged(lines, members) };
 }
 
-function agrees(lines, i, texts) {
+// Is the text, which begins at a line, what is known of its lines already?
+function agrees(lines, first, texts) {
   return texts.every((text, place) => {
-    const known = lines.get(functions[i][LINE] + place)?.text;
+    const known = lines.get(first + place)?.text;
     return known === undefined || known === text;
   });
 }
 
-// Adds a function to the lines of a file: {line: {text, parts: [function, index in its columns], running, missed,
-// colours}}.
+// Returns a line of a file: {text, parts: [function, index in its columns], running, missed, colours}.
+function lineOf(lines, number) {
+  if (!lines.has(number)) lines.set(number, { parts: [] });
+  return lines.get(number);
+}
+
+// Adds a function to the lines of a file.
 function addMember(lines, i) {
-  const { numbers, texts, running, missed } = detailsOf(i);
-  const at = (number) => {
-    if (!lines.has(number)) lines.set(number, { parts: [] });
-    return lines.get(number);
-  };
-  (texts || []).forEach((text, place) => (at(functions[i][LINE] + place).text = text));
-  numbers.forEach((number, place) => at(number).parts.push([i, place]));
-  for (const number of running) at(number).running = true;
-  for (const number of missed) at(number).missed = true;
-  for (const [number, colours] of coloursOf(i)) at(number).colours ??= colours;
+  const details = detailsOf(i);
+  addText(lines, functions[i][LINE], details);
+  details.numbers.forEach((number, place) => lineOf(lines, number).parts.push([i, place]));
+  for (const number of details.running) lineOf(lines, number).running = true;
+  for (const number of details.missed) lineOf(lines, number).missed = true;
+}
+
+function addText(lines, first, { texts, runs }) {
+  (texts ?? []).forEach((text, place) => (lineOf(lines, first + place).text = text));
+  for (const [number, colours] of coloursOf({ texts, runs }, first)) lineOf(lines, number).colours ??= colours;
 }
 
 // Puts the lines in order. Where lines between two others are not known, a row with a number between them stands for

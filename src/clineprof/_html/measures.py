@@ -16,7 +16,8 @@ class Measures:
     """One function of a profile, with the times and the memory that the options ask for.
 
     columns: {name: list}, without the columns in which every number is zero
-    total, self: nanoseconds; hits, grown, increment: sums over all lines; rss: the largest of a line, in bytes
+    total, self: nanoseconds; hits, waiting, grown, increment, own_increment: sums over all lines; rss: the largest of a
+        line, in bytes. own_increment is without the profiled functions that are called, as self is
     file: the file name, relative to the working folder if the file is inside it
     """
 
@@ -29,22 +30,28 @@ class Measures:
         self.total = self.total or sum(column("time", ()))  # line_profiler's files have no total
         self.self = sum(column("self", ()))
         self.hits = sum(column("hits", ()))
+        self.waiting = sum(column("await", ()))
         self.rss = max(column("rss", ()), default=0)
         self.grown = sum(column("grown", ()))
         self.increment = self.grown - sum(column("released", ()))
+        self.own_increment = sum(column("self_increment", ()))
 
     def row(self, files):
         """Returns the function's row in the page's list of functions. `files` maps file names to numbers; a new file
         is added to it."""
         f = self.function
         return (files.setdefault(self.file, len(files)), f.line, f.name, self.total, self.self,
-                self.hits, self.rss, self.increment, len(f.numbers), len(f.running), f.compiler or "")
+                self.hits, self.rss, self.increment, len(f.numbers), len(f.running), f.compiler or "",
+                self.own_increment)
 
-    def details(self):
+    def details(self, files):
         """Returns what the page needs to show the source: line numbers, columns, text, the lines that are running and
-        those that never ran."""
+        those that never ran. In the place of a text that lies in `files` (whole_texts) is its number of lines."""
         f = self.function
-        text = None if f.source is None else "\n".join(f.texts().values())
+        lines = list(f.texts().values())
+        text = None if f.source is None else "\n".join(lines)
+        if lines and files.get(self.file, ())[f.line - 1:f.line - 1 + len(lines)] == lines:
+            text = len(lines)
         return [f.numbers, self.columns, text, f.running, f.missed]
 
 
@@ -67,6 +74,14 @@ def shown_file(file):
     return seen_from(os.getcwd(), file)
 
 
+def whole_texts(profile):
+    """Returns {file: its lines} of the files whose whole text is known: as that of the module's body, or because it was
+    kept on purpose."""
+    found = {f.file: list(f.texts().values()) for f in profile.functions if f.name == "<module>" and f.line == 1}
+    found.update(profile.files)
+    return {shown_file(file): lines for file, lines in found.items() if lines and not file.startswith("<")}
+
+
 def of_profile(profile, options):
     """Returns the Measures of all functions, the one that took most time first."""
     found = [Measures(i, f, options) for i, f in enumerate(profile.functions)]
@@ -77,6 +92,16 @@ def whole_time(measures):
     """Returns the time of which percentages are shares: the time in all profiled functions, with every moment counted
     once. Where self times are not known, it is the time of the function that took most."""
     return sum(m.self for m in measures) or max((m.total for m in measures), default=0)
+
+
+def hottest_line(measures):
+    """Returns the line that took most time by itself, as the place of its function in `measures` and its number. Where
+    self times are not known, it is the line that took most time with what it calls. None if no line took time."""
+    own = "self" if any(m.self for m in measures) else "time"
+    lines = ((time, place, number) for place, m in enumerate(measures)
+             for number, time in zip(m.function.numbers, m.columns.get(own, ())))  # fmt: skip
+    time, *found = max(lines, key=lambda line: line[0], default=(0,))
+    return found if time else None
 
 
 def that_matter(measures, most):

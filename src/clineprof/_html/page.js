@@ -1,212 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The page: lists (functions, lines, the flame graph, leaks) above the source of the open function. The other
+// The page: lists (functions, files, lines, the flame graph, leaks) above the source of the open function. The other
 // parts come before it in the same script.
 "use strict";
-
-// ---- the source of the open function
-
-// {function, line (undefined: none was chosen), members (functions), rows, columns, running, missed, shared (lines of
-//  several functions), colours}: of the function, or of its whole file
-let shown = null;
-let wholeFiles = true;
-const source = new Table(at("source"), "Source with measures", "line", pick, () => {});
-source.descending = false;
-
-function putSource(cell, row, tr) {
-  const { rows, running, shared, colours } = shown, number = rows.number[row];
-  const code = element("code"), text = rows.text[row];
-  cell.classList.add("code");
-  tr.classList.toggle("within", wholeFiles && isWithin(shown.function, number));
-  if (running.includes(number)) {
-    tr.classList.add("running");
-    code.append(element("b", "", "> "), element("span", "unseen", "running: "));
-  }
-  if (shared.has(number)) tr.title = "The sum of several functions that share the line";
-  if (colours.has(number)) putColoured(code, text, colours.get(number));
-  else put(code, text.slice(0, MOST_CHARACTERS));
-  if (text.length > MOST_CHARACTERS)
-    code.append(element("span", "note", `${count(text.length - MOST_CHARACTERS)} more characters`));
-  cell.append(code);
-}
-
-// Is the line part of the function's text?
-function isWithin(i, number) {
-  const first = functions[i][LINE], { texts } = detailsOf(i);
-  return number >= first && number < first + (texts?.length ?? 0);
-}
-
-function putColoured(code, text, [runs, run, offset]) {
-  let left = Math.min(text.length, MOST_CHARACTERS), from = 0;
-  while (left > 0 && run < runs.length) {
-    const length = Math.min(left, runs[run] - offset), kind = profile.kinds[runs[run + 1]];
-    put(kind ? code.appendChild(element("span", kind)) : code, text.slice(from, from + length));
-    from += length;
-    left -= length;
-    run += 2;
-    offset = 0;
-  }
-  if (left > 0) put(code, text.slice(from, from + left));
-}
-
-// Returns where each line of the known text begins in the runs of colours: {line: [runs, run, offset in it]}.
-function coloursOf(i) {
-  const { runs, texts } = detailsOf(i), starts = new Map();
-  if (!runs || !texts) return starts;
-  let run = 0, offset = 0, number = functions[i][LINE];
-  for (const text of texts) {
-    starts.set(number++, [runs, run, offset]);
-    offset += text.length + 1;
-    while (run < runs.length && offset >= runs[run]) {
-      offset -= runs[run];
-      run += 2;
-    }
-  }
-  return starts;
-}
-
-// What stands in the source: the function's own lines, or those of its whole file.
-function linesOf(i) {
-  if (wholeFiles) return listingOf(i);
-  return { ...detailsOf(i), members: [i], rows: rowsOf(i), shared: new Set(), colours: coloursOf(i) };
-}
-
-function open(i, number) {
-  shown = { ...linesOf(i), function: i, line: number };
-  at("name").replaceChildren();
-  put(at("name"), functions[i][NAME]);
-  at("place").replaceChildren();
-  put(at("place"), placeOf(i));
-  tellSums(i);
-  showSource();
-  showEdges(i);
-  document.body.classList.add("reading");
-  if (number !== undefined) goTo(number);
-  else if (wholeFiles) source.reveal(source.ids.indexOf(shown.rows.number.indexOf(functions[i][LINE])), true);
-  const place = lists.functions.ids.indexOf(i);
-  if (place >= 0) lists.functions.select(place, false);
-  tellAddress();
-}
-
-// Chooses a line of the open function, so that the address names it.
-function pick(row) {
-  shown.line = shown.rows.number[row];
-  tellAddress("replaceState");
-}
-
-function showSource() {
-  const { function: i, rows } = shown;
-  const longest = Math.min(rows.text.reduce((most, text) => Math.max(most, text.length), 0), 500);
-  const columns = lineColumns(shown, wholeFiles ? profile.whole : functions[i][TOTAL]);
-  if (!columns.some((column) => column.key === source.key))
-    [source.key, source.descending] = ["line", false];
-  source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
-  at("all-columns").hidden = false;
-  at("all-columns").setAttribute("aria-pressed", allColumns);
-  at("whole-file").hidden = false;
-  at("whole-file").setAttribute("aria-pressed", wholeFiles);
-}
-
-function tellSums(i) {
-  const row = functions[i], said = [`Time ${time(row[TOTAL])}`];
-  if (profile.whole) said.push(`${percent(row[TOTAL], profile.whole)} % of the profiled time`);
-  if (profile.self) said.push(`self ${time(row[SELF])}`);
-  if (profile.memory) said.push(`increment ${size(row[INCREMENT])}`);
-  said.push(`${count(row[HITS])} hits of ${count(row[COUNT])} lines`);
-  at("sums").textContent = said.join(" · ");
-  const { texts, runs } = detailsOf(i), notes = [];
-  if (texts === null) notes.push("The source is not known.");
-  else if (!runs && profile.coloured >= 0)
-    notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
-  if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
-  if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
-  at("notes").textContent = notes.join(" ");
-}
-
-function goTo(number) {
-  const place = source.ids.findIndex((row) => shown.rows.number[row] === number);
-  if (place < 0) return;
-  source.select(place, false);
-  source.reveal(place, true);
-}
-
-// Moves the focus to the source: after a choice by keyboard, and on a narrow screen, which shows only the source.
-function goToSource(byKeyboard) {
-  if (byKeyboard || narrow.matches) at("source").focus({ preventScroll: true });
-}
-
-function close() {
-  document.body.classList.remove("reading");
-  tellAddress();
-  if (current.selected < 0) current.select(0);
-  else current.focus();
-}
-
-// ---- all lines
-
-const KEYS_OF_LINES = ["time", "self", "hits", "increment"];
-const lines = { function: [], number: [], text: [], lower: [] }; // one array for each property
-for (const key of KEYS_OF_LINES) lines[key] = [];
-let linesRead = 0; // the number of functions whose lines have been read
-
-function readLines(i) {
-  const rows = rowsOf(i), { columns } = detailsOf(i);
-  for (let row = 0; row < rows.number.length; row++) {
-    lines.function.push(i);
-    lines.number.push(rows.number[row]);
-    lines.text.push(rows.text[row].trim());
-    lines.lower.push(rows.text[row].toLowerCase());
-  }
-  for (const key of KEYS_OF_LINES)
-    for (const at of rows.at) lines[key].push(at < 0 || !columns[key] ? 0 : columns[key][at]);
-}
-
-function allLines() {
-  while (linesRead < functions.length) readLines(linesRead++);
-  return lines;
-}
-
-// Reads lines in idle time when a search is about to begin, so that the search need not wait.
-function readLinesAhead(deadline) {
-  while (linesRead < functions.length && deadline.timeRemaining() > 1) readLines(linesRead++);
-  if (linesRead < functions.length) requestIdleCallback(readLinesAhead);
-}
-
-function lineListColumns() {
-  const largest = most(allLines().increment);
-  const number = (key, title, width, write, whole, kind) => ({
-    key, title, width,
-    value: (id) => lines[key][id],
-    fill(cell, id) {
-      if (!lines.hits[id] && !lines.time[id]) return;
-      if (key === "increment" && !lines[key][id]) return;
-      cell.textContent = write(lines[key][id]);
-      bar(cell, lines[key][id], whole, kind);
-    },
-  });
-  const columns = [number("time", "Time", 11, time, profile.whole, "of-time")];
-  if (profile.self) columns.push(number("self", "Self", 11, time, profile.whole, "of-self"));
-  if (profile.memory) columns.push(number("increment", "Increment", 14, size, largest, "of-memory"));
-  columns.push(number("hits", "Hits", 13, count, 0));
-  columns.push({
-    key: "place", title: "Function", text: true, width: narrow.matches ? 14 : 28,
-    value: (id) => functions[lines.function[id]][NAME] + ":" + String(lines.number[id]).padStart(10),
-    fill(cell, id) {
-      const i = lines.function[id];
-      cell.title = plain(profile.files[functions[i][FILE]] + ":" + lines.number[id]);
-      put(cell, functions[i][NAME] + ":" + lines.number[id]);
-    },
-  });
-  columns.push({
-    key: "source", title: "Source", text: true, value: (id) => lines.text[id],
-    fill(cell, id) {
-      const button = element("button", "code"), text = lines.text[id].slice(0, 500);
-      button.type = "button";
-      putFound(button, text || "(no source)");
-      cell.append(button);
-    },
-  });
-  return columns;
-}
 
 // ---- leaks
 
@@ -250,12 +45,13 @@ function openLeak(id) {
 
 const lists = {
   functions: new Table(at("functions"), "Functions", "time", open, goToSource),
-  lines: new Table(at("lines"), "Lines", profile.self ? "self" : "time",
+  files: new Tree(at("files"), goToSource),
+  lines: new Table(at("lines"), "Lines", OWN,
     (id) => open(lines.function[id], lines.number[id]), goToSource),
   leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource),
   flame: new Flame(at("boxes"), open, goToSource),
 };
-let current = lists.functions, words = [], tabShown = "functions";
+let current = lists.functions, tabShown = "functions";
 
 function tabOf(name) {
   return at("tab-" + name);
@@ -271,47 +67,12 @@ function choose(name, focus) {
   }
   tabShown = name;
   current = lists[name] || current;
+  if (narrow.matches) document.body.classList.remove("reading");
   if (name === "flame") lists.flame.read();
   if (name === "lines" && !lists.lines.columns) filterLines();
   if (lists[name]) current.update();
   tellNothing();
   tellAddress();
-}
-
-function amount(name, found, all) {
-  const text = found === all ? count(all) : `${count(found)} of ${count(all)}`;
-  tabOf(name).querySelector(".amount").textContent = text;
-}
-
-const matches = (text) => words.every((word) => text.includes(word));
-
-// Filters the list of lines. Reads all lines first, which may be many thousands, so it is called only when needed.
-function filterLines() {
-  const { lower } = allLines(), found = [], list = lists.lines;
-  for (let id = 0; id < lower.length; id++) if (matches(lower[id])) found.push(id);
-  if (list.columns) list.setRows(found);
-  else list.show(lineListColumns(), 60, found);
-  amount("lines", found.length, lower.length);
-}
-
-function filterFunctions() {
-  lists.functions.setRows(foundFunctions());
-  amount("functions", lists.functions.ids.length, functions.length);
-}
-
-const isSearched = (i) =>
-  matches((functions[i][NAME] + " " + profile.files[functions[i][FILE]]).toLowerCase());
-
-function foundFunctions() {
-  return everyFunction.filter(isSearched);
-}
-
-function search() {
-  words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  filterFunctions();
-  if (words.length || lists.lines.columns) filterLines();
-  lists.flame.search();
-  tellNothing();
 }
 
 function tellNothing() {
@@ -370,7 +131,7 @@ function openAsked(key, line) {
     const isOpen = shown?.function === i && shown.line === line && document.body.classList.contains("reading");
     if (!isOpen) open(i, line);
   } else if (key !== null && !shown) at("place").textContent = "The link names a function that this profile lacks.";
-  else if (key === null && narrow.matches) document.body.classList.remove("reading");
+  else if (key === null && narrow.matches && location.hash) document.body.classList.remove("reading");
   else if (key === null && functions.length) openHottest();
 }
 
@@ -415,15 +176,20 @@ function turnFiles() {
 }
 
 function escape() {
-  if (document.activeElement === at("search") && at("search").value) {
-    at("search").value = "";
+  const box = at("search"), focused = document.activeElement;
+  if (at("found").contains(focused)) box.focus();
+  else if (focused === box && box.value) {
+    box.value = "";
     search();
   } else close();
 }
 
-// The list in which keys move: the one with the focus, else that of the tab.
-const listAtHand = () =>
-  [callers, callees].find((table) => table.scroller.contains(document.activeElement)) || current;
+// The list in which keys move: the one with the focus (the box of the search has what it found), else that of the tab.
+function listAtHand() {
+  const focused = document.activeElement;
+  if (!at("found").hidden && at("searching").contains(focused)) return found;
+  return [callers, callees].find((table) => table.scroller.contains(focused)) || current;
+}
 
 function move(step) {
   const list = listAtHand();
@@ -447,9 +213,11 @@ const KEYS = {
   Home: () => listAtHand().select(0),
   End: () => listAtHand().select(Infinity),
   f: () => choose("functions", true),
+  d: () => choose("files", true),
   l: () => choose("lines", true),
   g: () => tabOf("flame").hidden || choose("flame", true),
   c: goToCalls,
+  h: openHottest,
   a: turnColumns,
   w: turnFiles,
   t: turnTheme,
@@ -467,7 +235,8 @@ function pressed(event) {
   const focused = document.activeElement;
   if (focused.id === "search" && event.key === "Enter") {
     event.preventDefault();
-    return void current.select(0);
+    searchNow();
+    return void listAtHand().select(0);
   }
   const action = KEYS[event.key];
   if (!action || isTakenBy(focused, event.key)) return;
@@ -496,33 +265,61 @@ function start() {
   tabOf("leaks").hidden = !profile.leaks.length;
   tabOf("flame").hidden = !profile.calls;
   showLists();
+  tellHottest();
   at("lists").classList.toggle("few", functions.length <= 8);
   follow();
   tellNothing();
 }
 
 function openHottest() {
-  const own = (i) => functions[i][SELF] || functions[i][TOTAL];
-  const hottest = everyFunction.reduce((most, i) => (own(i) > own(most) ? i : most));
-  open(hottest);
+  if (functions.length) open(...(profile.hottest ?? [0]));
+}
+
+// Adds the hottest line to the strip on top.
+function tellHottest() {
+  if (!profile.hottest) return;
+  const [i, line] = profile.hottest, { numbers, columns } = detailsOf(i), own = columns[OWN][numbers.indexOf(line)];
+  const fact = at("times").firstElementChild.appendChild(element("div"));
+  const told = element("dd"), link = element("a", "name");
+  fact.append(element("dt", "", "Hottest line"), told);
+  link.href = hashOf(i, line);
+  put(link, `${lastPart(profile.files[functions[i][FILE]])}:${line}`);
+  told.append(link, ` ${time(own)} · ${percent(own, profile.whole)} %`);
+  bar(fact, own, profile.whole, "of-self");
 }
 
 function showLists() {
-  lists.functions.show(functionColumns(), narrow.matches ? 18 : 24, foundFunctions());
-  amount("functions", lists.functions.ids.length, functions.length);
-  if (lists.lines.columns) lists.lines.show(lineListColumns(), 60, lists.lines.natural);
+  lists.functions.show(functionColumns(), narrow.matches ? 18 : 24, everyFunction);
+  lists.files.show(fileColumns(lists.files), narrow.matches ? 18 : 24, lists.files.nodes.map((node) => node.id));
+  filterFunctions();
+  filterFiles();
+  if (lists.lines.columns) {
+    lists.lines.columns = null; // its columns are made anew
+    filterLines();
+  }
   lists.leaks.show(leakColumns(), 30, profile.leaks.map((_, id) => id));
   amount("leaks", profile.leaks.length, profile.leaks.length);
 }
 
 let typing = 0;
-at("search").addEventListener("input", () => {
+
+function searchSoon() {
   clearTimeout(typing);
-  typing = setTimeout(search, 60);
-});
+  typing = setTimeout(searchNow, 60);
+}
+
+function searchNow() {
+  if (typing) search();
+  clearTimeout(typing);
+  typing = 0;
+}
+
+at("search").addEventListener("input", searchSoon);
+at("search").addEventListener("focus", () => (at("found").hidden = !words.length));
 at("search").addEventListener("focus", () => {
   if (window.requestIdleCallback) requestIdleCallback(readLinesAhead);
 }, { once: true });
+at("searching").addEventListener("focusout", leaveFound);
 for (const tab of document.querySelectorAll("[role=tab]")) {
   tab.addEventListener("click", () => choose(tab.id.slice("tab-".length), false));
   tab.addEventListener("keydown", turnTab);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the page shows: the profile, which is read from the JSON in the page, and the columns. The lines of a function are
-// read when the function is opened; the lines of all functions are read when lines are listed or searched. The
-// program's text is put into the page only as text nodes.
+// What the page shows: the profile, which is read from the JSON in the page, and the columns. The lines of a function
+// and the text of a file are read when the function is opened; those of all functions when lines are listed or
+// searched. The program's text is put into the page only as text nodes.
 "use strict";
 
 const at = (id) => document.getElementById(id);
@@ -13,23 +13,44 @@ const narrow = matchMedia("(max-width: 720px)");
 // ---- the profile
 
 const FILE = 0, LINE = 1, NAME = 2, TOTAL = 3, SELF = 4, HITS = 5, RSS = 6, INCREMENT = 7;
-const COUNT = 8, RUNNING = 9, COMPILER = 10;
+const COUNT = 8, RUNNING = 9, COMPILER = 10, OWN_INCREMENT = 11;
 const functions = profile.rows;
+const OWN = profile.self ? "self" : "time"; // the column of what a line itself took, as far as it is known
 const everyFunction = functions.map((_, i) => i);
 const opened = new Map();
-let jsonOfLines = null;
+const linesOfJson = (id) => {
+  let found = null;
+  return (line) => JSON.parse((found = found || at(id).textContent.split("\n"))[line]);
+};
+const readDetails = linesOfJson("data-lines"), readFile = linesOfJson("data-files");
 
 // Returns {numbers, columns, texts (null: not known), running, missed, runs (0: no colours)} of a function.
 function detailsOf(i) {
   let found = opened.get(i);
   if (found) return found;
-  jsonOfLines = jsonOfLines || at("data-lines").textContent.split("\n");
-  const [numbers, columns, text, running, missed, runs] = JSON.parse(jsonOfLines[i]);
+  const [numbers, columns, text, running, missed, runs] = readDetails(i);
   columns.increment = incrementOf(columns);
-  found = { numbers, columns, texts: text === null ? null : text.split("\n"), running,
-    missed: new Set(missed), runs };
+  found = { numbers, columns, texts: textsOf(i, text), running, missed: new Set(missed), runs };
   opened.set(i, found);
   return found;
+}
+
+// Returns the lines of a function's text, which is a number of lines where the text of the file is known.
+function textsOf(i, text) {
+  if (typeof text !== "number") return text === null ? null : text.split("\n");
+  const first = functions[i][LINE] - 1;
+  return wholeTextOf(functions[i][FILE]).texts.slice(first, first + text);
+}
+
+const wholeTexts = new Map(); // number of a file -> its text
+
+// Returns {texts (null: not known), runs (0: no colours)} of a file.
+function wholeTextOf(file) {
+  if (!wholeTexts.has(file)) {
+    const [text, runs] = readFile(file) ?? [null, 0];
+    wholeTexts.set(file, { texts: text === null ? null : text.split("\n"), runs });
+  }
+  return wholeTexts.get(file);
 }
 
 function incrementOf({ grown, released }) {
@@ -92,47 +113,51 @@ function placeOf(i) {
   return profile.files[functions[i][FILE]] + ":" + functions[i][LINE];
 }
 
-const shortPlaceOf = (i) => placeOf(i).replace(/^.*\//s, "");
+const lastPart = (place) => place.replace(/^.*\//s, "");
+const shortPlaceOf = (i) => lastPart(placeOf(i));
 
 // ---- columns
 
-// Draws a bar behind the number that shows the number's share of the whole.
+const HEATS = 4; // the colours of the scale of heat, from the coolest to the hottest
+
+// Returns where a share stands on the scale of heat: from 1 to HEATS, 0 for nothing.
+const heatOf = (share) => Math.min(HEATS, Math.ceil(share * HEATS));
+
+// Draws a bar below the number that shows the number's share of the whole. Bars of time have the colour of their heat.
 function bar(cell, part, whole, kind) {
   const share = whole > 0 ? Math.min(Math.abs(part) / whole, 1) : 0;
   if (!(share > 0)) return;
   cell.classList.add("bar", kind);
+  if (kind !== "of-memory") cell.classList.add("heat" + heatOf(share));
   cell.style.setProperty("--w", (100 * share).toFixed(1) + "%");
 }
 
-const most = (list) => list.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+// Returns the largest number, whatever its sign. -Infinity stands for an empty cell.
+const most = (list) => list.reduce((most, value) => (value === -Infinity ? most : Math.max(most, Math.abs(value))), 0);
+
+// Has the measure a column in the lists of functions and of files? On a phone only the most important ones have.
+function isListed(key) {
+  if (narrow.matches && ["share", "mem", "hits", "functions"].includes(key)) return false;
+  return key === "self" ? profile.self : key === "mem" || key === "increment" ? profile.memory : true;
+}
 
 function functionColumns() {
-  const largest = most(functions.map((row) => row[INCREMENT]));
-  const number = (key, title, width, field, write, paint, hint) => ({
-    key, title, width, hint,
+  const number = (key, title, width, field, write, hint, bar) => ({
+    key, title, width, hint, bar,
     value: (i) => functions[i][field],
-    fill(cell, i) {
-      cell.textContent = write(functions[i][field]);
-      if (paint) paint(cell, i);
-    },
+    fill: (cell, i) => void (cell.textContent = write(functions[i][field])),
   });
-  const share = (field, kind) => (cell, i) => bar(cell, functions[i][field], profile.whole, kind);
   const columns = [
     { key: "name", title: "Function", text: true, value: (i) => functions[i][NAME], fill: putName },
-    number("time", "Time", 10, TOTAL, time, null, "In the function, calls it makes included"),
+    number("time", "Time", 11, TOTAL, time, "In the function, calls it makes included", narrow.matches && "of-time"),
     number("share", "Share %", 11, TOTAL, (total) => percent(total, profile.whole),
-      share(TOTAL, "of-time"), "Of the time in all profiled functions"),
-  ];
-  if (profile.self)
-    columns.push(number("self", "Self", 10, SELF, time, share(SELF, "of-self"),
-      "Without the profiled functions it calls"));
-  if (profile.memory)
-    columns.push(
-      number("mem", "Mem usage", 13, RSS, size, null, "Resident memory after its lines, the largest"),
-      number("increment", "Increment", 14, INCREMENT, size,
-        (cell, i) => bar(cell, functions[i][INCREMENT], largest, "of-memory"),
-        "What its lines added to resident memory, less what they gave back"));
-  columns.push(number("hits", "Hits", 13, HITS, count, null, "Of all its lines together"));
+      "Of the time in all profiled functions", "of-time"),
+    number("self", "Self", 10, SELF, time, "Without the profiled functions it calls", "of-self"),
+    number("mem", "Mem usage", 13, RSS, size, "Resident memory after its lines, the largest"),
+    number("increment", "Increment", 14, INCREMENT, size,
+      "What its lines added to resident memory, less what they gave back", "of-memory"),
+    number("hits", "Hits", 13, HITS, count, "Of all its lines together"),
+  ].filter(({ key }) => isListed(key));
   if (!narrow.matches)
     columns.push({
       key: "place", title: "Place", text: true, width: 26, value: placeOf,
@@ -157,7 +182,7 @@ function putName(cell, i) {
 const WRITTEN = { count, ns: time, bytes: size };
 const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, page, about]) => {
   const column = {
-    key, title, page, needs, width: Math.max(11, title.length + 4), write: WRITTEN[unit],
+    key, title, page, needs, width: Math.max(unit === "ns" ? 10 : 11, title.length + 4), write: WRITTEN[unit],
     hint: about[0].toUpperCase() + about.slice(1),
     estimated: unit === "ns" && key !== "await",
     change: unit === "bytes" && merge !== "largest", // a change of memory: 0 is shown as an empty cell
@@ -167,7 +192,8 @@ const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, 
   return [
     column,
     { ...form, key: "per-hit", title: "Per hit", hint: "Time of one execution" },
-    { ...form, key: "percent", title: "% Time", write: null, hint: "Of the function's time; in a whole file, of the time of all functions" },
+    { ...form, key: "percent", title: "% Time", write: null, width: 9,
+      hint: "Of the function's time; in a whole file, of the time of all functions" },
   ];
 });
 const ESTIMATE = "An estimate: the line is so short that what the profiler itself cost is larger";
@@ -197,7 +223,6 @@ function putMissed(cell) {
 
 // Returns the columns of the lines of one or more functions; `total` is the time of which they are shares.
 function lineColumns({ members, rows, columns, missed }, total) {
-  const wholes = { time: total, self: total, increment: most(columns.increment || []) };
   const level = allColumns ? 2 : narrow.matches ? 0 : 1;
   const wanted = LINE_COLUMNS.filter((column) => column.page <= level && isKnown(columns, column));
   return [
@@ -206,7 +231,7 @@ function lineColumns({ members, rows, columns, missed }, total) {
       fill: (cell, row) => void (cell.textContent = Number.isInteger(rows.number[row]) ? rows.number[row] : "…"),
     },
     ...wanted.map((column) => ({
-      key: column.key, title: column.title, width: column.width, hint: column.hint,
+      key: column.key, title: column.title, width: column.width, hint: column.hint, bar: BARS[column.key],
       value: (row) => measureOf(columns, column, rows.at[row]) ?? -Infinity,
       fill(cell, row) {
         const value = measureOf(columns, column, rows.at[row]);
@@ -217,7 +242,6 @@ function lineColumns({ members, rows, columns, missed }, total) {
           cell.classList.add("estimate");
           cell.title = ESTIMATE;
         }
-        if (BARS[column.key]) bar(cell, value, wholes[column.key], BARS[column.key]);
       },
     })),
     ...calledColumns(members, rows),

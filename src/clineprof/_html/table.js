@@ -13,22 +13,24 @@ function element(name, className, text) {
 }
 
 // A column: {key, title, hint, width (in ch; undefined: the rest of the width), text (false: the values are numbers),
-//            value(id): the value to sort by, fill(cell, id, table)}
+//            value(id): the value to sort by, fill(cell, id, row),
+//            bar (the kind of bar below the number, which shows its share of the column's largest; undefined: none)}
 // An id is a number that the owner of the table gives to a row.
 class Table {
   // Makes a table that is first sorted by the column `key`. A click on a row calls open(id) and then
   // opened(byKeyboard), which says whether the keyboard made the click.
-  constructor(scroller, label, key, open, opened) {
+  constructor(scroller, label, key, open, opened, descending = true) {
     this.scroller = scroller;
     this.open = open;
     this.opened = opened;
-    this.key = key;
-    this.descending = true;
+    this.usual = { key, descending }; // is restored when the column goes by which rows are sorted
+    Object.assign(this, this.usual);
     this.ids = [];
     this.natural = []; // the ids in the order in which they were given
     this.made = new Map(); // index in ids -> row element
     this.selected = -1;
     this.rowHeight = 0;
+    this.rearranged = () => {}; // is called when rows or their order have changed
     this.table = element("table", "list");
     this.table.setAttribute("aria-label", label);
     this.body = element("tbody");
@@ -56,6 +58,8 @@ class Table {
   // Shows the columns. minimum: the least width in ch of the column without a width.
   show(columns, minimum, ids) {
     this.columns = columns;
+    if (!columns.some((column) => column.key === this.key)) Object.assign(this, this.usual);
+    for (const column of columns) if (column.bar) column.largest = most(ids.map(column.value));
     const cols = columns.map((column) => {
       const col = element("col");
       if (column.width) col.style.width = `calc(${column.width}ch - var(--closer))`;
@@ -133,6 +137,7 @@ class Table {
     this.made.clear();
     this.body.replaceChildren(this.above, this.below);
     this.update();
+    this.rearranged();
   }
 
   measure() {
@@ -180,6 +185,7 @@ class Table {
     for (const column of this.columns) {
       const cell = element("td", column.text ? "text" : "num");
       column.fill(cell, id, row);
+      if (column.bar && cell.textContent) bar(cell, column.value(id), column.largest, column.bar);
       row.append(cell);
     }
     this.mark(row);
@@ -190,10 +196,9 @@ class Table {
     const chosen = row.at === this.selected;
     row.classList.toggle("selected", chosen);
     const button = row.querySelector("button");
-    if (!button) return;
-    button.tabIndex = chosen || (this.selected < 0 && row.at === 0) ? 0 : -1;
-    if (chosen) button.setAttribute("aria-current", "true");
-    else button.removeAttribute("aria-current");
+    if (button) button.tabIndex = chosen || (this.selected < 0 && row.at === 0) ? 0 : -1;
+    if (chosen) (button || row).setAttribute("aria-current", "true");
+    else (button || row).removeAttribute("aria-current");
   }
 
   // ---- the keyboard

@@ -3,6 +3,7 @@
 numbers in the same way."""
 import decimal
 import html
+import math
 import re
 import unicodedata
 
@@ -81,3 +82,10 @@ def count(number):
 def percent(part, whole):
     """Formats a share in percent, never above 100, not even for the numbers of another profiler's file."""
     return _fixed(100 * min(part / whole, 1), 1) if whole else ""
+
+
+def bar(part, most, kind):
+    """Returns the classes of a cell whose number has a bar below it: how long it is, in twentieths of the largest
+    number (a page may forbid styles), and its heat. profile.js does the same."""
+    share = min(abs(part) / most, 1) if most else 0
+    return "bar %s w%d heat%d" % (kind, round(20 * share), math.ceil(4 * share))

@@ -75,6 +75,7 @@ class Profile:
         1970 of time 0), time and rss (lists of units and of bytes, equally long). Where spans of
         functions are known, also marks: a list of dicts of file, line, name, level, enter and leave
         (both in units)
+    files: {file: its lines}, of the files whose whole text was kept (--source files)
     calls_cut: number of calls in those contexts of `calls` that have no function
     """
 
@@ -83,6 +84,7 @@ class Profile:
         self.meta = data["meta"]
         self.timeline = data["timeline"]
         self.functions = [Function(item) for item in data["functions"]]
+        self.files = {file: _lines(text) for file, text in data.get("files", ())}
         self.calls_cut = data.get("calls_cut", 0)
         self._rows = data.get("calls", ())
         self._calls = None
@@ -226,6 +228,12 @@ class Profile:
         _formats.write(self, os.fspath(path), format, options)
 
 
+def _lines(text):
+    """The lines of a source text, without their ends."""
+    lines = _LINE_END.split(text)
+    return lines[:-1] if lines[-1] == "" else lines
+
+
 class Function:
     """file, line (its first; of a decorator when there is one), name (qualified)
     total: time inside it, callees included, recursion once; raw_total: as the clock saw it
@@ -284,8 +292,7 @@ class Function:
     def texts(self):
         """{line number: its text} of the source, line ends cut off; {} when it is not known."""
         if self._texts is None:
-            lines = _LINE_END.split(self.source) if self.source is not None else [""]
-            self._texts = dict(enumerate(lines[:-1] if lines[-1] == "" else lines, self.line))
+            self._texts = dict(enumerate(_lines(self.source or ""), self.line))
         return self._texts
 
 

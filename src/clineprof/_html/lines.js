@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The list of all lines. Lines are read when they are first listed or searched.
+"use strict";
+
+const KEYS_OF_LINES = ["time", "self", "hits", "increment"];
+const lines = { function: [], number: [], text: [], lower: [] }; // one array for each property
+for (const key of KEYS_OF_LINES) lines[key] = [];
+let linesRead = 0; // the number of functions whose lines have been read
+let areComplete = false;
+
+function readLines(i) {
+  const rows = rowsOf(i), { columns } = detailsOf(i);
+  for (let row = 0; row < rows.number.length; row++) {
+    lines.function.push(i);
+    lines.number.push(rows.number[row]);
+    lines.text.push(rows.text[row].trim());
+    lines.lower.push(rows.text[row].toLowerCase());
+  }
+  for (const key of KEYS_OF_LINES)
+    for (const at of rows.at) lines[key].push(at < 0 || !columns[key] ? 0 : columns[key][at]);
+}
+
+function allLines() {
+  while (linesRead < functions.length) readLines(linesRead++);
+  if (!areComplete) leaveOutRepeated();
+  areComplete = true;
+  return lines;
+}
+
+// Leaves out lines that did not run where another function has the same line: a module has the text of its functions.
+function leaveOutRepeated() {
+  const ran = (id) => lines.hits[id] || lines.time[id], { number, text } = lines;
+  const placeOf = (id) => functions[lines.function[id]][FILE] * 2 ** 32 + number[id];
+  const all = Array.from(number.keys()), known = new Map();
+  const isNew = (id) => known.get(placeOf(id)) !== text[id] && known.set(placeOf(id), text[id]);
+  for (const id of all) if (ran(id)) known.set(placeOf(id), text[id]);
+  const kept = all.filter((id) => ran(id) || isNew(id));
+  for (const key of Object.keys(lines)) lines[key] = kept.map((id) => lines[key][id]);
+}
+
+// Reads lines in idle time when a search is about to begin, so that the search need not wait.
+function readLinesAhead(deadline) {
+  while (linesRead < functions.length && deadline.timeRemaining() > 1) readLines(linesRead++);
+  if (linesRead < functions.length) requestIdleCallback(readLinesAhead);
+}
+
+function lineListColumns() {
+  allLines();
+  const number = (key, title, width, write, bar) => ({
+    key, title, width, bar,
+    value: (id) => lines[key][id],
+    fill(cell, id) {
+      if (!lines.hits[id] && !lines.time[id]) return;
+      if (key === "increment" && !lines[key][id]) return;
+      cell.textContent = write(lines[key][id]);
+    },
+  });
+  const columns = [number("time", "Time", 11, time, "of-time")];
+  if (profile.self) columns.push(number("self", "Self", 11, time, "of-self"));
+  if (profile.memory) columns.push(number("increment", "Increment", 14, size, "of-memory"));
+  columns.push(number("hits", "Hits", 13, count));
+  columns.push({
+    key: "place", title: "Function", text: true, width: narrow.matches ? 14 : 28,
+    value: (id) => functions[lines.function[id]][NAME] + ":" + String(lines.number[id]).padStart(10),
+    fill(cell, id) {
+      const i = lines.function[id];
+      cell.title = plain(profile.files[functions[i][FILE]] + ":" + lines.number[id]);
+      put(cell, functions[i][NAME] + ":" + lines.number[id]);
+    },
+  });
+  columns.push({
+    key: "source", title: "Source", text: true, value: (id) => lines.text[id],
+    fill(cell, id) {
+      const button = element("button", "code"), text = lines.text[id].slice(0, 500);
+      button.type = "button";
+      putFound(button, text || "(no source)");
+      cell.append(button);
+    },
+  });
+  return columns;
+}
