@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Makes the HTML that the cell of a notebook shows, of the marked text of which _report/terminal.py makes colours.
+
+The HTML needs no style sheet and no script: JupyterLab removes both from the output of a notebook that it does not
+trust, and GitHub also removes styles of elements. What is left then is a <pre> with columns, bars and indented source,
+which are characters, and <details> for what is folded.
+
+Text of the profiled program has no control characters here, and `_markup` escapes it."""
+import base64
+import html
+import re
+
+from clineprof import _boot
+from clineprof._html import timeline
+from clineprof._report.terminal import (FOLDED, HEADING, HIDDEN, ROW, Page, Painter, Row, Table, bar, crop, crop_start,
+                                        paint)  # fmt: skip
+
+LARGEST = 120_000  # bytes of HTML in a cell. With its text and with what JSON adds, a cell stays below 200 kB
+LARGEST_TEXT = 40_000  # bytes of text in a cell
+LARGEST_PICTURE = 40_000  # bytes of the picture of memory over time
+WIDTH = 180  # characters of a row
+ROWS = 160  # of a function; of more rows the hottest are shown
+
+# Colours with a contrast of at least 4 both to white and to JupyterLab's black (#111). Styles are CSS declarations.
+DIM, BOLD, WORSE, BETTER = "opacity:.65", "font-weight:bold", "color:#d63031;font-weight:bold", "color:#2b8a3e"
+TIME = ("", "", "", "color:#b06f00", "color:#b06f00", "color:#c55a00", "color:#c55a00", "color:#d9480f;font-weight:bold",
+        "color:#d63031;font-weight:bold", "color:#d63031;font-weight:bold")  # fmt: skip
+MEMORY = ("", "", "", "color:#0c8599", "color:#0c8599", "color:#1c7ed6", "color:#1c7ed6", "color:#1c7ed6;font-weight:bold",
+          "color:#7950f2;font-weight:bold", "color:#7950f2;font-weight:bold")  # fmt: skip
+_BLOCK = "white-space:pre;overflow-x:auto;text-align:left;margin:0;padding:0 0 6px;line-height:1.35;font-size:12px"
+_SUMMARY = "cursor:pointer;white-space:pre;font-family:monospace;font-size:12px;line-height:1.6"
+# The picture of memory over time, on any ground.
+_DRAWN = (".timeline{font:11px sans-serif}text{fill:#868e96}text.peak{fill:#1c7ed6;font-weight:bold}.grid{stroke:#868e96;"
+          "stroke-opacity:.35}.curve{fill:none;stroke:#1c7ed6;stroke-width:1.6}.area{fill:#1c7ed6;opacity:.2}"
+          "circle{fill:#1c7ed6}.stay rect{fill:#1c7ed6;fill-opacity:.25}")  # fmt: skip
+
+
+class Pens:
+    """Pens as terminal.Pens has them. Around a text stand control characters and the number of a style."""
+
+    system, unicode, ellipsis = "html", True, "…"
+    start, between, end = "\x0e", "\x0f", "\x10"
+
+    def __init__(self):
+        self.styles = {}
+        self.time, self.memory = [[self.pen(style) for style in heat] for heat in (TIME, MEMORY)]
+        self.dim, self.bold, self.estimate = self.pen(""), self.pen(BOLD), self.pen("font-style:italic")
+        self.worse, self.better, self.name = self.pen(WORSE), self.pen(BETTER), self.pen(BOLD)
+
+    def pen(self, style):
+        if not style:
+            return "", ""
+        return "%s%d%s" % (self.start, self.styles.setdefault(style, len(self.styles)), self.between), self.end
+
+    def theme(self):
+        return self
+
+    def get_style_for_token(self, token):
+        """The style of a token of Pygments; of most tokens there is none, which keeps the cell small."""
+        from pygments.token import Comment, Keyword, Operator, String
+
+        for kind, style in ((Comment, "color:#7c8591"), (String, "color:#2b8a3e"), (Keyword, "color:#a040a0"),
+                            (Operator.Word, "color:#a040a0")):  # fmt: skip
+            if token in kind:
+                return style
+        return ""
+
+    def markup(self, text):
+        styles = list(self.styles)
+        text = re.sub("%s(\\d+)%s" % (self.start, self.between),
+                      lambda found: "<span style='%s'>" % styles[int(found[1])], html.escape(text))  # fmt: skip
+        return text.replace(self.end, "</span>")
+
+
+def of_profile(marked, first, more, picture=""):
+    """The HTML of a profile.
+
+    marked: its marked text
+    first: the function that is shown first and unfolded, as its heading names it: "f at line 3"
+    more: more(count) returns the markup that stands for so many functions, for which there is no room
+    picture: markup that stands above the functions"""
+    cell = _Cell(marked)
+    cell.functions.sort(key=lambda function: (function.name != first, -function.seconds))
+    return cell.markup([cell.block(cell.above), picture], more)
+
+
+def of_comparison(marked, sentence):
+    """The HTML of a comparison: its sentence, and the functions that changed, the one that changed most first."""
+    cell = _Cell(marked)
+    cell.functions.reverse()
+    said = "<p style='margin:4px 0;text-align:left'><b>%s</b></p>" % html.escape(sentence)
+    return cell.markup([said, cell.block(cell.above)], lambda count: "<p>%d more functions changed.</p>" % count)
+
+
+def link(count, path):
+    """Markup that stands for functions for which there is no room. path: of the page that has them, None without one."""
+    there = "all functions: <a href='%s'>%s</a>" % (path, path) if path else (
+        "the method <code>write('page.html')</code> of the profile makes a page with all")
+    return "<p style='margin:4px 0;text-align:left'>%d more function%s; %s</p>" % (count, "s"[count == 1 :], there)
+
+
+def picture(samples):
+    """Memory over time: a picture that needs nothing else. "" without samples, and where it would be too large."""
+    drawn = timeline.drawing(samples)
+    if not 0 < len(drawn) < LARGEST_PICTURE:
+        return ""
+    said = re.search('aria-label="(.*?)"', drawn)[1]
+    whole = drawn.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).replace(">", "><style>%s</style>" % _DRAWN, 1)
+    return "<p><img alt='%s' src='data:image/svg+xml;base64,%s' style='width:100%%;max-width:1000px'></p>" % (
+        said, base64.b64encode(whole.encode()).decode())  # fmt: skip
+
+
+def text(whole, content):
+    """The text of a cell: the whole report, or the hottest lines of the profile with this content if that is too long."""
+    if _size(whole) <= LARGEST_TEXT:
+        return whole
+    lines = [crop(line, WIDTH, "...") for line in _boot.core().hottest(content, 40).rstrip().split("\n")]
+    return "\n".join([*lines, "", "The tables of all functions are too long for a cell."])
+
+
+def _size(text):
+    return len(text.encode("utf-8", "replace"))
+
+
+class _Function:
+    """The part of the text that is about one function: its name, file, total time, and what stands below."""
+
+    def __init__(self):
+        self.name = self.file = self.total = ""
+        self.seconds, self.parts, self.table = 0.0, [], None
+
+    def read_heading(self, line):
+        label, _, value = line.partition(": ")
+        if label == "Total time":
+            self.total = value
+        elif label == "File":
+            self.file = value
+        else:
+            self.name = value
+
+    def add(self, part):
+        self.parts.append(part)
+        if isinstance(part, Table):
+            self.table, self.seconds = part, part.seconds
+
+    @property
+    def has_ended(self):
+        """A blank line below the table ends what is about the function."""
+        return self.table is not None and self.parts[-1] == ""
+
+
+class _Cell:
+    """The marked text in its parts: what stands above and below the functions, and the functions."""
+
+    def __init__(self, marked):
+        self.pens, self.page = Pens(), Page(marked)
+        self.painter = Painter(self.pens, WIDTH, self.page)
+        self.above, self.functions, self.below = [], [], []
+        for part in self.page.parts:
+            self._add(part)
+        self.below += self.painter.notes()
+
+    def _add(self, part):
+        is_heading = isinstance(part, str) and part[:1] == HEADING
+        if is_heading and part.startswith(HEADING + "Total time: "):
+            self.functions.append(_Function())
+        if not self.functions:
+            self.above.append(part)
+        elif self.functions[-1].has_ended:
+            self.below.append(part)
+        elif is_heading and self.functions[-1].table is None:
+            self.functions[-1].read_heading(part[1:])
+        else:
+            self.functions[-1].add(part)
+
+    def markup(self, parts, more):
+        """Puts the parts together: those above, as many functions as there is room for, and those below."""
+        below = self.block(self.below)
+        left = LARGEST - sum(map(_size, parts)) - _size(below)
+        for place, function in enumerate(self.functions):
+            part = self.function(function, place == 0, left)
+            left -= _size(part)
+            if left < 0:
+                parts.append(more(len(self.functions) - place))
+                break
+            parts.append(part)
+        return "<div>%s</div>" % "".join([*parts, below])
+
+    def function(self, function, is_open, room):
+        """A function that can be folded. One that has many rows is shown with its hottest ones."""
+        for rows in ROWS, ROWS // 4, ROWS // 16:
+            if function.table is not None:
+                _hide_rows(function.table, rows)
+            made = "<details%s><summary style='%s'>%s</summary>%s</details>" % (
+                " open" if is_open else "", _SUMMARY, self.pens.markup(self._summary(function)),
+                self.block(function.parts))  # fmt: skip
+            if _size(made) <= room:
+                break
+        return made
+
+    def _summary(self, function):
+        most = max(each.seconds for each in self.functions)
+        name, at, line = function.name.partition(" at line ")
+        place = crop_start(function.file, WIDTH // 3, "…") + (":" + line if at else "")
+        name = paint(self.pens.bold, crop(name, WIDTH // 3, "…"))
+        if "->" in function.total:
+            return "%s  %s  %s" % (name, place, self.painter.value(function.total))
+        share = bar(str(100 * function.seconds / most if most else 0))
+        return "%9s  %s  %s  %s" % (function.total, paint(self.pens.time[3], share), name, place)
+
+    def block(self, parts):
+        text = "\n".join(self.painter.lines(parts)).strip("\n")
+        return "<pre style='%s'>%s</pre>" % (_BLOCK, self.pens.markup(text)) if text else ""
+
+
+def _hide_rows(table, most):
+    """Hides all rows but the hottest of a table. Each gap becomes a row with three points."""
+    rows = [row for row in table.rows if row.kind == ROW]
+    if len(rows) <= most:
+        return
+    kept = {id(row) for row in sorted(rows, key=lambda row: -row.time)[:most]}
+    shown = []
+    for row in table.rows:
+        if row.kind == ROW and id(row) not in kept:
+            row.kind, row.cells = HIDDEN, [row.source]
+        elif row.kind == FOLDED:
+            continue
+        if row.kind == HIDDEN and (not shown or shown[-1].kind == ROW):
+            shown.append(Row(FOLDED + "   ..."))
+        shown.append(row)
+    table.rows = shown
