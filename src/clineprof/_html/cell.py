@@ -21,17 +21,17 @@ LARGEST_PICTURE = 40_000  # bytes of the picture of memory over time
 WIDTH = 180  # characters of a row
 ROWS = 160  # of a function; of more rows the hottest are shown
 
-# Colours with a contrast of at least 4 both to white and to JupyterLab's black (#111). Styles are CSS declarations.
-DIM, BOLD, WORSE, BETTER = "opacity:.65", "font-weight:bold", "color:#d63031;font-weight:bold", "color:#2b8a3e"
-TIME = ("", "", "", "color:#b06f00", "color:#b06f00", "color:#c55a00", "color:#c55a00", "color:#d9480f;font-weight:bold",
-        "color:#d63031;font-weight:bold", "color:#d63031;font-weight:bold")  # fmt: skip
-MEMORY = ("", "", "", "color:#0c8599", "color:#0c8599", "color:#1c7ed6", "color:#1c7ed6", "color:#1c7ed6;font-weight:bold",
-          "color:#7950f2;font-weight:bold", "color:#7950f2;font-weight:bold")  # fmt: skip
+# CSS. The colours have a contrast of about 4 to white and to JupyterLab's black (#111).
+BOLD, ESTIMATE = "font-weight:bold", "font-style:italic"
+WORSE, BETTER = "color:#e03131;" + BOLD, "color:#2b8a3e"
+TIME = ("",) * 3 + ("color:#b36f00",) * 2 + ("color:#c55a00",) * 2 + ("color:#d9480f;" + BOLD,) + (WORSE,) * 2
+MEMORY = ("",) * 3 + ("color:#0c8599",) * 2 + ("color:#1c7ed6",) * 2 + ("color:#1c7ed6;" + BOLD,) + (
+    "color:#8058f3;" + BOLD,) * 2  # fmt: skip
 _BLOCK = "white-space:pre;overflow-x:auto;text-align:left;margin:0;padding:0 0 6px;line-height:1.35;font-size:12px"
 _SUMMARY = "cursor:pointer;white-space:pre;font-family:monospace;font-size:12px;line-height:1.6"
 # The picture of memory over time, on any ground.
-_DRAWN = (".timeline{font:11px sans-serif}text{fill:#868e96}text.peak{fill:#1c7ed6;font-weight:bold}.grid{stroke:#868e96;"
-          "stroke-opacity:.35}.curve{fill:none;stroke:#1c7ed6;stroke-width:1.6}.area{fill:#1c7ed6;opacity:.2}"
+_DRAWN = (".timeline{font:11px sans-serif}text{fill:#868e96}text.peak{fill:#1c7ed6;font-weight:bold}"
+          ".grid{stroke:#868e96;stroke-opacity:.35}.curve{fill:none;stroke:#1c7ed6;stroke-width:1.6}.area{fill:#1c7ed6;opacity:.2}"
           "circle{fill:#1c7ed6}.stay rect{fill:#1c7ed6;fill-opacity:.25}")  # fmt: skip
 
 
@@ -44,7 +44,7 @@ class Pens:
     def __init__(self):
         self.styles = {}
         self.time, self.memory = [[self.pen(style) for style in heat] for heat in (TIME, MEMORY)]
-        self.dim, self.bold, self.estimate = self.pen(""), self.pen(BOLD), self.pen("font-style:italic")
+        self.dim, self.bold, self.estimate = self.pen(""), self.pen(BOLD), self.pen(ESTIMATE)
         self.worse, self.better, self.name = self.pen(WORSE), self.pen(BETTER), self.pen(BOLD)
 
     def pen(self, style):
@@ -59,8 +59,8 @@ class Pens:
         """The style of a token of Pygments; of most tokens there is none, which keeps the cell small."""
         from pygments.token import Comment, Keyword, Operator, String
 
-        for kind, style in ((Comment, "color:#7c8591"), (String, "color:#2b8a3e"), (Keyword, "color:#a040a0"),
-                            (Operator.Word, "color:#a040a0")):  # fmt: skip
+        for kind, style in ((Comment, "color:#7a7f88"), (String, "color:#2b8a3e"), (Keyword, "color:#b150b1"),
+                            (Operator.Word, "color:#b150b1")):  # fmt: skip
             if token in kind:
                 return style
         return ""
@@ -87,13 +87,14 @@ def of_profile(marked, first, more, picture=""):
 def of_comparison(marked, sentence):
     """The HTML of a comparison: its sentence, and the functions that changed, the one that changed most first."""
     cell = _Cell(marked)
+    cell.is_comparison = True
     cell.functions.reverse()
     said = "<p style='margin:4px 0;text-align:left'><b>%s</b></p>" % html.escape(sentence)
     return cell.markup([said, cell.block(cell.above)], lambda count: "<p>%d more functions changed.</p>" % count)
 
 
 def link(count, path):
-    """Markup that stands for functions for which there is no room. path: of the page that has them, None without one."""
+    """Markup that stands for functions for which there is no room. path: that of the page that has them, or None."""
     there = "all functions: <a href='%s'>%s</a>" % (path, path) if path else (
         "the method <code>write('page.html')</code> of the profile makes a page with all")
     return "<p style='margin:4px 0;text-align:left'>%d more function%s; %s</p>" % (count, "s"[count == 1 :], there)
@@ -105,13 +106,14 @@ def picture(samples):
     if not 0 < len(drawn) < LARGEST_PICTURE:
         return ""
     said = re.search('aria-label="(.*?)"', drawn)[1]
-    whole = drawn.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).replace(">", "><style>%s</style>" % _DRAWN, 1)
+    whole = drawn.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    whole = whole.replace(">", "><style>%s</style>" % _DRAWN, 1)
     return "<p><img alt='%s' src='data:image/svg+xml;base64,%s' style='width:100%%;max-width:1000px'></p>" % (
         said, base64.b64encode(whole.encode()).decode())  # fmt: skip
 
 
 def text(whole, content):
-    """The text of a cell: the whole report, or the hottest lines of the profile with this content if that is too long."""
+    """The text of a cell: the whole report or, if that is too long, the hottest lines of the profile's content."""
     if _size(whole) <= LARGEST_TEXT:
         return whole
     lines = [crop(line, WIDTH, "...") for line in _boot.core().hottest(content, 40).rstrip().split("\n")]
@@ -151,6 +153,8 @@ class _Function:
 
 class _Cell:
     """The marked text in its parts: what stands above and below the functions, and the functions."""
+
+    is_comparison = False
 
     def __init__(self, marked):
         self.pens, self.page = Pens(), Page(marked)
@@ -203,10 +207,11 @@ class _Cell:
         name, at, line = function.name.partition(" at line ")
         place = crop_start(function.file, WIDTH // 3, "…") + (":" + line if at else "")
         name = paint(self.pens.bold, crop(name, WIDTH // 3, "…"))
-        if "->" in function.total:
-            return "%s  %s  %s" % (name, place, self.painter.value(function.total))
+        total = function.total.replace(" us", " µs")
+        if self.is_comparison:
+            return "%s  %s  %s" % (name, place, self.painter.value(total))
         share = bar(str(100 * function.seconds / most if most else 0))
-        return "%9s  %s  %s  %s" % (function.total, paint(self.pens.time[3], share), name, place)
+        return "%9s  %s  %s  %s" % (total, paint(self.pens.time[3], share), name, place)
 
     def block(self, parts):
         text = "\n".join(self.painter.lines(parts)).strip("\n")

@@ -33,14 +33,15 @@ class Lprun:
         self.profiler.disable()
         self.view.stop()
 
-    def take(self, name):
-        """Takes the result. name(file) returns the name of the cell that has this file, or None."""
-        self.profile = self._named(name)
+    def take(self, cell, name):
+        """Takes the result. cell: the name of the cell that runs; name(file): that of the cell that has this file, or
+        None."""
+        self.profile = self._named(cell, name)
         self.text = self.view.render("text", unit=self.unit, skip_zero=self.skip_zero).rstrip()
         self.write = self.profiler.get_stats().to_file
 
-    def _named(self, name, command="", *more):
-        return Profile(_boot.core().total((self.view.render("lprof", command=command), *more), name))
+    def _named(self, cell, name, *more):
+        return Profile(_boot.core().total((self.view.render("lprof", command=cell), *more), name))
 
     def close(self, kept):
         """Closes the view, unless the user keeps the profiler (-r), which then still has its counts."""
@@ -61,10 +62,10 @@ class Mprun(Lprun):
         self.profiler.add_function(function)
         self.view.add_function(function)
 
-    def take(self, name):
+    def take(self, cell, name):
         from clineprof._compat.memory_text import show_results
 
-        self.profile = self._named(name)
+        self.profile = self._named(cell, name)
         text = io.StringIO()
         show_results(self.profiler, text)
         self.text = text.getvalue().rstrip()
@@ -98,10 +99,10 @@ class Clineprof(Lprun):
             self.sampler.look()
             self.sampler.stop()
 
-    def take(self, name):
+    def take(self, cell, name):
         more = (self.sampler.content(),) if self.sampler else ()
-        self.profile = self._named(name, "%clineprof", *more)
-        self.text = self.profile.rendered(self.unit, self.skip_zero)
+        self.profile = self._named(cell, name, *more)
+        self.text = self.profile.rendered(self.unit, self.skip_zero).rstrip()
         self.write = lambda path: self.profile.write(path, "lprof")
 
     def close(self, kept):

@@ -318,7 +318,7 @@ class _Run:
                 finally:
                     self.seconds = time.perf_counter() - start
         finally:
-            kind.take(self._cell_of)
+            kind.take("In[%d]" % cells.count(self.shell), self._cell_of)
             kind.close(kept=self.wish.r)
             self.code.restore(made)
 

@@ -97,18 +97,18 @@ class Profile:
 
     def __str__(self):
         """The tables of the functions that ran, each time in the unit that fits it."""
-        return self.rendered() if self._content else repr(self)
+        return self.rendered().rstrip() if self._content else repr(self)
 
     def rendered(self, unit="auto", skip_zero=True, marked=False):
         """The profile as text: the tables of `clineprof FILE`. unit: of the times, in seconds or a word; marked: with
         marks for colours (src/report/table.h). ValueError for a profile that was not loaded or recorded."""
-        return _boot.core().rendered(self.content, "text", unit, skip_zero, marked=marked, folder=os.getcwd()).rstrip()
+        return _boot.core().rendered(self.content, "text", unit, skip_zero, marked=marked, folder=os.getcwd())
 
     @property
     def content(self):
         """The bytes of a .lprof file of the profile, as it was loaded or recorded."""
         if self._content is None:
-            raise ValueError("this profile was made without the content of a file; clineprof.load returns one that has it")
+            raise ValueError("this profile was made of numbers alone; clineprof.load returns one that is whole")
         return self._content
 
     def _repr_html_(self):
@@ -151,7 +151,7 @@ class Profile:
         """
         from clineprof._profile.comparison import Comparison
 
-        return Comparison(self.content, after.content)
+        return Comparison(self, after)
 
     def __add__(self, other):
         """The sum, as clineprof.load makes it of several files."""

@@ -4,13 +4,16 @@ from clineprof import _boot
 
 
 class Comparison:
-    """text: the tables and sentences of `clineprof diff`, which str() returns, too
+    """The comparison of two profiles.
+
+    text: the tables and sentences of `clineprof diff`, which str() returns, too
     sentence: the last of them, which tells the change that matters most
     data: dict of everything, as `clineprof diff --format json` has it (docs/compare.md)
     """
 
     def __init__(self, before, after):
-        self.text, self._marked, self.data = _boot.core().compare(before, after, ("before", "after"))
+        names = tuple(profile.meta.get("command", "a profile") for profile in (before, after))
+        self.text, self._marked, self.data = _boot.core().compare(before.content, after.content, names)
         self.sentence = self.text.rstrip("\n").rpartition("\n")[2]
 
     @property
