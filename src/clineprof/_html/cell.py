@@ -13,7 +13,7 @@ import re
 from clineprof import _boot
 from clineprof._html import timeline
 from clineprof._report.terminal import (FOLDED, HEADING, HIDDEN, ROW, Page, Painter, Row, Table, bar, crop, crop_start,
-                                        paint)  # fmt: skip
+                                        paint, seconds_of)  # fmt: skip
 
 LARGEST = 120_000  # bytes of HTML in a cell. With its text and with what JSON adds, a cell stays below 200 kB
 LARGEST_TEXT = 40_000  # bytes of text in a cell
@@ -27,8 +27,9 @@ WORSE, BETTER = "color:#e03131;" + BOLD, "color:#2b8a3e"
 TIME = ("",) * 3 + ("color:#b36f00",) * 2 + ("color:#c55a00",) * 2 + ("color:#d9480f;" + BOLD,) + (WORSE,) * 2
 MEMORY = ("",) * 3 + ("color:#0c8599",) * 2 + ("color:#1c7ed6",) * 2 + ("color:#1c7ed6;" + BOLD,) + (
     "color:#8058f3;" + BOLD,) * 2  # fmt: skip
-_BLOCK = "white-space:pre;overflow-x:auto;text-align:left;margin:0;padding:0 0 6px;line-height:1.35;font-size:12px"
-_SUMMARY = "cursor:pointer;white-space:pre;font-family:monospace;font-size:12px;line-height:1.6"
+_FONT = "white-space:pre;text-align:left;font:12px/1.4 Menlo,Consolas,DejaVu Sans Mono,monospace"
+_BLOCK = _FONT + ";overflow-x:auto;margin:0;padding:0 0 6px"
+_SUMMARY = _FONT + ";cursor:pointer;padding:1px 0"
 # The picture of memory over time, on any ground.
 _DRAWN = (".timeline{font:11px sans-serif}text{fill:#868e96}text.peak{fill:#1c7ed6;font-weight:bold}"
           ".grid{stroke:#868e96;stroke-opacity:.35}.curve{fill:none;stroke:#1c7ed6;stroke-width:1.6}.area{fill:#1c7ed6;opacity:.2}"
@@ -116,7 +117,8 @@ def text(whole, content):
     """The text of a cell: the whole report or, if that is too long, the hottest lines of the profile's content."""
     if _size(whole) <= LARGEST_TEXT:
         return whole
-    lines = [crop(line, WIDTH, "...") for line in _boot.core().hottest(content, 40).rstrip().split("\n")]
+    shown = _boot.core().hottest(content, 40).rstrip() or whole[:LARGEST_TEXT // 2]
+    lines = [crop(line, WIDTH, "...") for line in shown.split("\n")]
     return "\n".join([*lines, "", "The tables of all functions are too long for a cell."])
 
 
@@ -158,6 +160,8 @@ class _Cell:
 
     def __init__(self, marked):
         self.pens, self.page = Pens(), Page(marked)
+        for row in (row for table in self.page.tables for row in table.rows):
+            row.cells[-1] = row.cells[-1][:2 * WIDTH]  # no more is shown, and Pygments is slow
         self.painter = Painter(self.pens, WIDTH, self.page)
         self.above, self.functions, self.below = [], [], []
         for part in self.page.parts:
@@ -218,12 +222,18 @@ class _Cell:
         return "<pre style='%s'>%s</pre>" % (_BLOCK, self.pens.markup(text)) if text else ""
 
 
+def _seconds(cell):
+    return seconds_of(cell) if len(cell.split()) == 2 else 0
+
+
 def _hide_rows(table, most):
     """Hides all rows but the hottest of a table. Each gap becomes a row with three points."""
     rows = [row for row in table.rows if row.kind == ROW]
     if len(rows) <= most:
         return
-    kept = {id(row) for row in sorted(rows, key=lambda row: -row.time)[:most]}
+    times = [at for at, kind in enumerate(table.kinds) if kind == "t"]
+    rows.sort(key=lambda row: -max(_seconds(row.cells[at]) for at in times))
+    kept = {id(row) for row in rows[:most]}
     shown = []
     for row in table.rows:
         if row.kind == ROW and id(row) not in kept:
