@@ -855,7 +855,7 @@ def test_every_option_is_in_its_document():
     code = "from clineprof._notebook.options import SPECS; import json; print(json.dumps(SPECS))"
     specs = json.loads(run_python(["-c", code], ROOT, env=PACKAGE).out)
     for magic, (short, long) in specs.items():
-        [row] = [line for line in DOCUMENT.splitlines() if re.match(rf"\| `%+{magic}` ", line)]
+        [row] = [line for line in DOCUMENT.splitlines() if re.match(rf"\| `%+{magic}`[ ,]", line)]
         told = set(re.findall(r"`-(\w)", row)) | set(re.findall(r"`--([\w-]+)", row))
         assert told == set(short) - {":"} | {name.rstrip("?") for name in long}, magic
 

@@ -23,12 +23,14 @@ ROWS = 160  # of a function; of more rows the hottest are shown
 
 # CSS. The colours have a contrast of about 4 to white and to JupyterLab's black (#111).
 BOLD, ESTIMATE = "font-weight:bold", "font-style:italic"
+_TAGS = {BOLD: "b", ESTIMATE: "i"}  # remain where styles are removed
 WORSE, BETTER = "color:#e03131;" + BOLD, "color:#2b8a3e"
 TIME = ("",) * 3 + ("color:#b36f00",) * 2 + ("color:#c55a00",) * 2 + ("color:#d9480f;" + BOLD,) + (WORSE,) * 2
 MEMORY = ("",) * 3 + ("color:#0c8599",) * 2 + ("color:#1c7ed6",) * 2 + ("color:#1c7ed6;" + BOLD,) + (
     "color:#8058f3;" + BOLD,) * 2  # fmt: skip
 _FONT = "white-space:pre;text-align:left;font:12px/1.4 Menlo,Consolas,DejaVu Sans Mono,monospace"
 _BLOCK = _FONT + ";overflow-x:auto;margin:0;padding:0 0 6px"
+_SAMP = "<samp style='font:inherit'>"  # has letters of one width where styles are removed
 _SUMMARY = _FONT + ";cursor:pointer;padding:1px 0"
 # The picture of memory over time, on any ground.
 _DRAWN = (".timeline{font:11px sans-serif}text{fill:#868e96}text.peak{fill:#1c7ed6;font-weight:bold}"
@@ -37,7 +39,8 @@ _DRAWN = (".timeline{font:11px sans-serif}text{fill:#868e96}text.peak{fill:#1c7e
 
 
 class Pens:
-    """Pens as terminal.Pens has them. Around a text stand control characters and the number of a style."""
+    """Pens as terminal.Pens has them. Before and behind a text stand a control character, the number of a style and
+    another control character."""
 
     system, unicode, ellipsis = "html", True, "…"
     start, between, end = "\x0e", "\x0f", "\x10"
@@ -51,7 +54,8 @@ class Pens:
     def pen(self, style):
         if not style:
             return "", ""
-        return "%s%d%s" % (self.start, self.styles.setdefault(style, len(self.styles)), self.between), self.end
+        number = "%d%s" % (self.styles.setdefault(style, len(self.styles)), self.between)
+        return self.start + number, self.end + number
 
     def theme(self):
         return self
@@ -68,9 +72,13 @@ class Pens:
 
     def markup(self, text):
         styles = list(self.styles)
-        text = re.sub("%s(\\d+)%s" % (self.start, self.between),
-                      lambda found: "<span style='%s'>" % styles[int(found[1])], html.escape(text))  # fmt: skip
-        return text.replace(self.end, "</span>")
+
+        def tag(found):
+            style, is_end = styles[int(found[2])], found[1] == self.end
+            name = _TAGS.get(style, "span")
+            return "</%s>" % name if is_end else "<%s>" % name if style in _TAGS else "<span style='%s'>" % style
+
+        return re.sub("([%s%s])(\\d+)%s" % (self.start, self.end, self.between), tag, html.escape(text))
 
 
 def of_profile(marked, first, more, picture=""):
@@ -199,8 +207,8 @@ class _Cell:
         for rows in ROWS, ROWS // 4, ROWS // 16:
             if function.table is not None:
                 _hide_rows(function.table, rows)
-            made = "<details%s><summary style='%s'>%s</summary>%s</details>" % (
-                " open" if is_open else "", _SUMMARY, self.pens.markup(self._summary(function)),
+            made = "<details%s><summary style='%s'>%s%s</samp></summary>%s</details>" % (
+                " open" if is_open else "", _SUMMARY, _SAMP, self.pens.markup(self._summary(function)),
                 self.block(function.parts))  # fmt: skip
             if _size(made) <= room:
                 break
@@ -219,7 +227,7 @@ class _Cell:
 
     def block(self, parts):
         text = "\n".join(self.painter.lines(parts)).strip("\n")
-        return "<pre style='%s'>%s</pre>" % (_BLOCK, self.pens.markup(text)) if text else ""
+        return "<pre style='%s'>%s%s</samp></pre>" % (_BLOCK, _SAMP, self.pens.markup(text)) if text else ""
 
 
 def _seconds(cell):

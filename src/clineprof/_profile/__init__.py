@@ -157,7 +157,10 @@ class Profile:
         """The sum, as clineprof.load makes it of several files."""
         if not isinstance(other, Profile):
             return NotImplemented
-        return Profile(_boot.core().total((self.content, other.content)))
+        total = Profile(_boot.core().total((self.content, other.content)))
+        rights = [profile._rights for profile in (self, other) if profile._rights is not None]
+        total._rights = rights[0] & rights[-1] if rights else None
+        return total
 
     @property
     def has_memory(self):
