@@ -194,8 +194,8 @@ static PyMethodDef module_methods[] = {
     {"rendered", CLP_C_FUNCTION(clp_content_rendered), METH_VARARGS | METH_KEYWORDS,
      "rendered(content, format, ..)\n--\n\nReturns a profile as Profiler.render does. content: that of a .lprof file."},
     {"compare", clp_diff_content_compare, METH_VARARGS,
-     "compare(before, after, names)\n--\n\nCompares two profiles, contents of .lprof files, which the text calls by\n"
-     "these two names. Returns (text, text with marks for colours, object of --format json)."},
+     "compare(before, after, names, what)\n--\n\nCompares two profiles, contents of .lprof files, which the text calls\n"
+     "by these two names. what: 'text', 'marked' (with marks for colours), or 'object' (of --format json)."},
     {"hottest", clp_content_hottest, METH_VARARGS,
      "hottest(data, count)\n--\n\nReturns a table of the `count` lines with the most self time in a profile.\n"
      "data: the content of an .lprof file."},

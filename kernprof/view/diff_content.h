@@ -5,9 +5,9 @@
 
 #include "cpython/compat/compat.h"
 
-/* The Python function compare(before, after, names): the text of `clineprof diff`, the text with marks for colours
- * (report/table.h), and the object of --format json. before, after: contents of .lprof files. names: what the text
- * calls them. ValueError when the bytes are no profile. */
+/* The Python function compare(before, after, names, what). before, after: contents of .lprof files. names: what the
+ * text calls them. what: "text" as of `clineprof diff`; "marked", the text with marks for colours (report/table.h), of
+ * the functions that changed most; or "object", that of --format json. ValueError when the bytes are no profile. */
 PyObject *clp_diff_content_compare(PyObject *module, PyObject *arguments);
 
 #endif

@@ -244,7 +244,7 @@ def test_five_thousand_functions(tmp_path):
     functions = [known_profiles.function(f"/srv/{i % 50}.py", 3 * i + 1, f"f{i}", [
         {"line": 3 * i + 2, "hits": 1, "time": 10**7 - i, "self": 10**7 - i}]) for i in range(5000)]  # fmt: skip
     path = known_profiles.write(tmp_path / "p.lprof", functions, [
-        known_profiles.text(one, f"def f{i}():\n    '<&>' * {i}\n") for i, one in enumerate(functions)])  # fmt: skip
+        known_profiles.text(one, f"def f{i}():\n    '<&>' * {i}\n") for i, one in enumerate(functions)], {"events": 1})  # fmt: skip
     book = executed(tmp_path, load_cells(path))
     [told] = cells_of(book)
     assert size_of_cell(book) <= LARGEST

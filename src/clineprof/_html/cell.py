@@ -19,6 +19,7 @@ LARGEST = 120_000  # bytes of HTML in a cell. With its text and with what JSON a
 LARGEST_TEXT = 40_000  # bytes of text in a cell
 LARGEST_PICTURE = 40_000  # bytes of the picture of memory over time
 WIDTH = 180  # characters of a row
+MOST = 200  # functions; more have no room
 ROWS = 160  # of a function; of more rows the hottest are shown
 
 # CSS. The colours have a contrast of about 4 to white and to JupyterLab's black (#111).
@@ -88,16 +89,13 @@ def of_profile(marked, first, more, picture=""):
     first: the function that is shown first and unfolded, as its heading names it: "f at line 3"
     more: more(count) returns the markup that stands for so many functions, for which there is no room
     picture: markup that stands above the functions"""
-    cell = _Cell(marked)
-    cell.functions.sort(key=lambda function: (function.name != first, -function.seconds))
+    cell = _Cell(marked, lambda function: (function.name != first, -function.seconds))
     return cell.markup([cell.block(cell.above), picture], more)
 
 
 def of_comparison(marked, sentence):
     """The HTML of a comparison: its sentence, and the functions that changed, the one that changed most first."""
     cell = _Cell(marked)
-    cell.is_comparison = True
-    cell.functions.reverse()
     said = "<p style='margin:4px 0;text-align:left'><b>%s</b></p>" % html.escape(sentence)
     return cell.markup([said, cell.block(cell.above)], lambda count: "<p>%d more functions changed.</p>" % count)
 
@@ -125,9 +123,16 @@ def text(whole, content):
     """The text of a cell: the whole report or, if that is too long, the hottest lines of the profile's content."""
     if _size(whole) <= LARGEST_TEXT:
         return whole
-    shown = _boot.core().hottest(content, 40).rstrip() or whole[:LARGEST_TEXT // 2]
-    lines = [crop(line, WIDTH, "...") for line in shown.split("\n")]
-    return "\n".join([*lines, "", "The tables of all functions are too long for a cell."])
+    lines = [crop(line, WIDTH, "...") for line in _boot.core().hottest(content, 40).rstrip().split("\n")]
+    return "\n".join([*lines, "", "The tables of all functions are too long for a cell."]) if lines[0] else cut(whole)
+
+
+def cut(whole):
+    """The end of a text of which there is no room for all. The end of a comparison has what changed most."""
+    if _size(whole) <= LARGEST_TEXT:
+        return whole
+    kept = whole.encode("utf-8", "replace")[-LARGEST_TEXT:].decode("utf-8", "ignore")
+    return "The beginning is too long for a cell.\n..." + kept[kept.find("\n"):]
 
 
 def _size(text):
@@ -162,18 +167,23 @@ class _Function:
 
 
 class _Cell:
-    """The marked text in its parts: what stands above and below the functions, and the functions."""
+    """The marked text in its parts: what stands above and below the functions, and the functions. `key` sorts those of
+    a profile; without it they are of a comparison, whose last function changed most."""
 
-    is_comparison = False
-
-    def __init__(self, marked):
-        self.pens, self.page = Pens(), Page(marked)
-        for row in (row for table in self.page.tables for row in table.rows):
-            row.cells[-1] = row.cells[-1][:2 * WIDTH]  # no more is shown, and Pygments is slow
-        self.painter = Painter(self.pens, WIDTH, self.page)
+    def __init__(self, marked, key=None):
+        self.pens, page = Pens(), Page(marked)
         self.above, self.functions, self.below = [], [], []
-        for part in self.page.parts:
+        for part in page.parts:
             self._add(part)
+        self.is_comparison = key is None
+        self.functions.sort(key=key) if key else self.functions.reverse()
+        self.count = len(self.functions)
+        del self.functions[MOST:]
+        shown = [*self.above, *self.below, *(function.table for function in self.functions)]
+        page.tables = [part for part in shown if isinstance(part, Table)]
+        for row in (row for table in page.tables for row in table.rows):
+            row.cells[-1] = row.cells[-1][:2 * WIDTH]  # no more is shown, and Pygments is slow
+        self.painter = Painter(self.pens, WIDTH, page)
         self.below += self.painter.notes()
 
     def _add(self, part):
@@ -192,14 +202,16 @@ class _Cell:
     def markup(self, parts, more):
         """Puts the parts together: those above, as many functions as there is room for, and those below."""
         below = self.block(self.below)
-        left = LARGEST - sum(map(_size, parts)) - _size(below)
-        for place, function in enumerate(self.functions):
-            part = self.function(function, place == 0, left)
+        left, shown = LARGEST - sum(map(_size, parts)) - _size(below), 0
+        for function in self.functions:
+            part = self.function(function, shown == 0, left)
             left -= _size(part)
             if left < 0:
-                parts.append(more(len(self.functions) - place))
                 break
             parts.append(part)
+            shown += 1
+        if shown < self.count:
+            parts.append(more(self.count - shown))
         return "<div>%s</div>" % "".join([*parts, below])
 
     def function(self, function, is_open, room):

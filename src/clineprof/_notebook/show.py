@@ -26,7 +26,7 @@ class Show:
         if comparison is None:
             self._put(taken)
         else:
-            put(self.shell, comparison.text.rstrip(), comparison._repr_html_())
+            put(self.shell, self._fitting(comparison.text, cell.cut), comparison._repr_html_())
         if not taken.profile.functions:
             print("*** Nothing was profiled: name functions with -f, modules with -m.", file=sys.stderr)
         if self.wish.D is not None:
@@ -39,10 +39,12 @@ class Show:
             print("\n*** " + message)
 
     def _put(self, taken):
-        profile, text = taken.profile, taken.text
-        if not in_terminal(self.shell):
-            text = cell.text(text, profile.content)
-        put(self.shell, text, profile._repr_html_())
+        profile = taken.profile
+        put(self.shell, self._fitting(taken.text, lambda text: cell.text(text, profile.content)), profile._repr_html_())
+
+    def _fitting(self, text, cut):
+        """The text, cut where it is for a cell."""
+        return text.rstrip() if in_terminal(self.shell) else cut(text.rstrip())
 
     def _write(self, path, write, what):
         try:

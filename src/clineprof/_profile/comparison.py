@@ -1,25 +1,36 @@
 # SPDX-License-Identifier: MIT
 """The comparison of two profiles, which Profile.diff returns. `clineprof diff` makes the same one of files."""
+import functools
+
 from clineprof import _boot
 
 
 class Comparison:
-    """The comparison of two profiles.
-
-    text: the tables and sentences of `clineprof diff`, which str() returns, too
-    sentence: the last of them, which tells the change that matters most
-    data: dict of everything, as `clineprof diff --format json` has it (docs/compare.md)
-    """
+    """The comparison of two profiles."""
 
     def __init__(self, before, after):
         names = tuple(profile.meta.get("command", "a profile") for profile in (before, after))
-        self.text, self._marked, self.data = _boot.core().compare(before.content, after.content, names)
-        self.sentence = self.text.rstrip("\n").rpartition("\n")[2]
+        self._sides = before.content, after.content, names
+
+    @functools.cached_property
+    def text(self):
+        """The tables and sentences of `clineprof diff`, which str() returns, too."""
+        return _boot.core().compare(*self._sides, "text")
+
+    @functools.cached_property
+    def data(self):
+        """A dict of everything, as `clineprof diff --format json` has it (docs/compare.md)."""
+        return _boot.core().compare(*self._sides, "object")
 
     @property
     def functions(self):
         """The functions that changed, the one that changed most first: a list of dicts."""
         return self.data["functions"]
+
+    @property
+    def sentence(self):
+        """The last sentence of the text, which tells the change that matters most."""
+        return self.text.rstrip("\n").rpartition("\n")[2]
 
     def __repr__(self):
         return "<clineprof.Comparison: %s>" % self.sentence
@@ -28,9 +39,11 @@ class Comparison:
         return self.text
 
     def _repr_pretty_(self, printer, cycle):
-        printer.text(self.text.rstrip())
+        from clineprof._html import cell
+
+        printer.text(cell.cut(self.text.rstrip()))
 
     def _repr_html_(self):
         from clineprof._html import cell
 
-        return cell.of_comparison(self._marked, self.sentence)
+        return cell.of_comparison(_boot.core().compare(*self._sides, "marked"), self.sentence)
