@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What notebooks show of profiles: in JupyterLab, trusted and not, in nbconvert's page, and where all styles are removed.
-And what a kernel does with cells that end early."""
+"""What notebooks show of profiles: in JupyterLab, trusted and not, in nbconvert's page, and where all styles are
+removed. And what a kernel does with cells that end early."""
 import contextlib
 import json
 import os
@@ -103,7 +103,8 @@ return [...document.querySelectorAll('.jp-RenderedHTML')].filter(e => e.querySel
         const colour = getComputedStyle(e).backgroundColor;
         if (!/, 0\\)$|transparent/.test(colour)) return colour; } return 'rgb(255, 255, 255)'; };
     return {space: getComputedStyle(table).whiteSpace, align: getComputedStyle(table).textAlign,
-            font: getComputedStyle(table).fontFamily, text: table.textContent, folded: output.querySelectorAll('details:not([open])').length,
+            font: getComputedStyle(table).fontFamily, text: table.textContent,
+            folded: output.querySelectorAll('details:not([open])').length,
             ground: ground(table), inks: [table, ...table.querySelectorAll('span')].map(e => getComputedStyle(e).color),
             picture: [...output.querySelectorAll('img')].map(e => e.naturalWidth)};
 })"""
@@ -220,10 +221,11 @@ def size_of_cell(book, place=0):
 def test_hostile_names_and_texts(tmp_path):
     source = "def f():\n" + "".join(f"    {text}\n" for text in HOSTILE)
     functions = [
-        known_profiles.function(f"/srv/{i}{name}", 1, name, [{"line": 2, "hits": 1, "time": 9000 - i, "self": 9000 - i}])
+        known_profiles.function(f"/srv/{i}{name}", 1, name, [
+            {"line": 2, "hits": 1, "time": 9000 - i, "self": 9000 - i}])
         for i, name in enumerate(HOSTILE)]  # fmt: skip
-    path = known_profiles.write(tmp_path / "p.lprof", functions,
-                                [known_profiles.text(one, source) for one in functions], {"command": HOSTILE[0], "events": 1})
+    path = known_profiles.write(tmp_path / "p.lprof", functions, [
+        known_profiles.text(one, source) for one in functions], {"command": HOSTILE[0], "events": 1})  # fmt: skip
     book = executed(tmp_path, load_cells(path))
     [told] = cells_of(book)
     shown = {"\x0e0\x0f\x10": r"\x0e0\x0f\x10", "a\u202eb": r"a\xe2\x80\xaeb"}
@@ -235,8 +237,9 @@ def test_hostile_names_and_texts(tmp_path):
     page.write_text("<!DOCTYPE html><meta charset=utf-8><p id=last>" + told.html + "<p id=end>", "utf-8")
     with chromium(tmp_path) as driver:
         driver.get(page.as_uri())
-        assert driver.execute_script("return [window.ran, document.querySelectorAll('details').length, "
-                                     "document.getElementById('end').parentElement.tagName]") == [None, len(names), "BODY"]
+        assert driver.execute_script(
+            "return [window.ran, document.querySelectorAll('details').length, "
+            "document.getElementById('end').parentElement.tagName]") == [None, len(names), "BODY"]  # fmt: skip
 
 
 def test_five_thousand_functions(tmp_path):
@@ -244,7 +247,8 @@ def test_five_thousand_functions(tmp_path):
     functions = [known_profiles.function(f"/srv/{i % 50}.py", 3 * i + 1, f"f{i}", [
         {"line": 3 * i + 2, "hits": 1, "time": 10**7 - i, "self": 10**7 - i}]) for i in range(5000)]  # fmt: skip
     path = known_profiles.write(tmp_path / "p.lprof", functions, [
-        known_profiles.text(one, f"def f{i}():\n    '<&>' * {i}\n") for i, one in enumerate(functions)], {"events": 1})  # fmt: skip
+        known_profiles.text(one, f"def f{i}():\n    '<&>' * {i}\n")
+        for i, one in enumerate(functions)], {"events": 1})  # fmt: skip
     book = executed(tmp_path, load_cells(path))
     [told] = cells_of(book)
     assert size_of_cell(book) <= LARGEST
@@ -257,7 +261,8 @@ def test_five_thousand_functions(tmp_path):
 
 @pytest.mark.parametrize("line", ["x = 1", "'" + "<'&" * 90_000 + "'", "\u4e00" * 5000])
 def test_a_function_of_ten_thousand_lines(tmp_path, line):
-    rows = [{"line": i + 2, "hits": 1, "time": 1000 + i, "self": 1000 + i} for i in range(10_000 if len(line) < 9 else 300)]
+    count = 10_000 if len(line) < 9 else 300
+    rows = [{"line": i + 2, "hits": 1, "time": 1000 + i, "self": 1000 + i} for i in range(count)]
     one = known_profiles.function("/srv/x.py", 1, "f", rows)
     path = known_profiles.write(tmp_path / "p.lprof", [one], [
         known_profiles.text(one, "def f():\n" + f"    {line}\n" * len(rows))])  # fmt: skip
@@ -275,6 +280,18 @@ def test_a_profile_without_source_and_one_in_which_nothing_ran(tmp_path):
     numbers, nothing = cells_of(executed(tmp_path, [*load_cells(with_numbers), *load_cells(empty)]))
     assert hits_of_html(numbers.html) == {"f": {2: 7}}
     assert nothing.error is None and [list(data) for data in nothing.shown] == [["text/plain"]]
+
+
+def test_a_thousand_lines_that_leak(tmp_path):
+    rows = [{"line": i + 2, "hits": 1, "time": 1000, "self": 1000} for i in range(1000)]
+    leaks = [{"line": i + 2, "bytes": 10**6, "bytes_per_call": 9.5, "bytes_per_second": 9.5, "confidence": 1.0}
+             for i in range(1000)]  # fmt: skip
+    one = known_profiles.function("/srv/x.py", 1, "f", rows, leaks=leaks)
+    path = known_profiles.write(tmp_path / "p.lprof", [one], [
+        known_profiles.text(one, "def f():\n" + "    x = 1\n" * 1000)], {"heap_interval": 1})  # fmt: skip
+    book = executed(tmp_path, load_cells(path))
+    [told] = cells_of(book)
+    assert size_of_cell(book) <= LARGEST and "Leaks: 1000 lines" in Shown(told.html, "pre").texts[-1]
 
 
 # ---- cells that end early ------------------------------------------------------------------------
@@ -316,7 +333,8 @@ while True:
 reply = client.get_shell_msg(timeout=60)
 while reply["parent_header"].get("msg_id") != request:
     reply = client.get_shell_msg(timeout=60)
-print([kind for kind in kinds if kind in ("display_data", "error")], reply["content"]["status"], reply["content"]["ename"])
+told = reply["content"]
+print([kind for kind in kinds if kind in ("display_data", "error")], told["status"], told["ename"])
 client.stop_channels()
 manager.shutdown_kernel(now=True)
 """

@@ -18,6 +18,7 @@ from clineprof._report.terminal import (FOLDED, HEADING, HIDDEN, ROW, Page, Pain
 LARGEST = 120_000  # bytes of HTML in a cell. With its text and with what JSON adds, a cell stays below 200 kB
 LARGEST_TEXT = 40_000  # bytes of text in a cell
 LARGEST_PICTURE = 40_000  # bytes of the picture of memory over time
+RANKED = 20  # lines in a list of lines, such as that of leaks
 WIDTH = 180  # characters of a row
 MOST = 200  # functions; more have no room
 ROWS = 160  # of a function; of more rows the hottest are shown
@@ -35,8 +36,8 @@ _SAMP = "<samp style='font:inherit'>"  # has letters of one width where styles a
 _SUMMARY = _FONT + ";cursor:pointer;padding:1px 0"
 # The picture of memory over time, on any ground.
 _DRAWN = (".timeline{font:11px sans-serif}text{fill:#868e96}text.peak{fill:#1c7ed6;font-weight:bold}"
-          ".grid{stroke:#868e96;stroke-opacity:.35}.curve{fill:none;stroke:#1c7ed6;stroke-width:1.6}.area{fill:#1c7ed6;opacity:.2}"
-          "circle{fill:#1c7ed6}.stay rect{fill:#1c7ed6;fill-opacity:.25}")  # fmt: skip
+          ".grid{stroke:#868e96;stroke-opacity:.35}.curve{fill:none;stroke:#1c7ed6;stroke-width:1.6}"
+          ".area{fill:#1c7ed6;opacity:.2}circle{fill:#1c7ed6}.stay rect{fill:#1c7ed6;fill-opacity:.25}")  # fmt: skip
 
 
 class Pens:
@@ -160,10 +161,10 @@ class _Function:
         if isinstance(part, Table):
             self.table, self.seconds = part, part.seconds
 
-    @property
-    def has_ended(self):
-        """A blank line below the table ends what is about the function."""
-        return self.table is not None and self.parts[-1] == ""
+    def has_ended(self, part):
+        """Is the part behind what is about the function? That ends in a blank line below the table or, without a table,
+        below the heading."""
+        return self.parts[-1:] == [""] and (self.table is not None or isinstance(part, str) and part != "")
 
 
 class _Cell:
@@ -179,8 +180,10 @@ class _Cell:
         self.functions.sort(key=key) if key else self.functions.reverse()
         self.count = len(self.functions)
         del self.functions[MOST:]
-        shown = [*self.above, *self.below, *(function.table for function in self.functions)]
-        page.tables = [part for part in shown if isinstance(part, Table)]
+        page.tables = [part for part in [*self.above, *self.below] if isinstance(part, Table)]
+        for table in page.tables:
+            del table.rows[RANKED:]
+        page.tables += [function.table for function in self.functions if function.table]
         for row in (row for table in page.tables for row in table.rows):
             row.cells[-1] = row.cells[-1][:2 * WIDTH]  # no more is shown, and Pygments is slow
         self.painter = Painter(self.pens, WIDTH, page)
@@ -192,7 +195,7 @@ class _Cell:
             self.functions.append(_Function())
         if not self.functions:
             self.above.append(part)
-        elif self.functions[-1].has_ended:
+        elif self.functions[-1].has_ended(part):
             self.below.append(part)
         elif is_heading and self.functions[-1].table is None:
             self.functions[-1].read_heading(part[1:])
@@ -252,7 +255,7 @@ def _hide_rows(table, most):
     if len(rows) <= most:
         return
     times = [at for at, kind in enumerate(table.kinds) if kind == "t"]
-    rows.sort(key=lambda row: -max(_seconds(row.cells[at]) for at in times))
+    rows.sort(key=lambda row: -max((_seconds(row.cells[at]) for at in times), default=0))
     kept = {id(row) for row in rows[:most]}
     shown = []
     for row in table.rows:

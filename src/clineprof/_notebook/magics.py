@@ -59,6 +59,8 @@ class _Loaded:
             print(repr(profile))
 
     def undo(self):
+        for name in LAST, SHOWN:
+            vars(self.shell).pop(name, None)
         self.displays.type_printers.pop(Profile, None)
         self.shell.input_transformers_post.remove(self.with_await)
         for kind, name in self.names:
