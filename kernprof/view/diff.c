@@ -358,9 +358,8 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
     add_about(diff, side, out);
 }
 
-static void write_text(const void *data, bool marked, struct clp_buf *out)
+void clp_diff_add_text(const struct clp_diff *diff, bool marked, struct clp_buf *out)
 {
-    const struct clp_diff *diff = data;
     double unit = diff->request->unit;
     struct clp_diff_text_options options = {.unit = unit != CLP_UNIT_USUAL ? unit : marked ? CLP_UNIT_AUTO : 1e-6,
                                             .marked = marked, .folder = diff->folder,
@@ -375,6 +374,11 @@ static void write_text(const void *data, bool marked, struct clp_buf *out)
         clp_buf_add_text(out, "\n");
         add_limits(diff, out);
     }
+}
+
+static void write_text(const void *data, bool marked, struct clp_buf *out)
+{
+    clp_diff_add_text(data, marked, out);
 }
 
 /* ---- the command ---- */

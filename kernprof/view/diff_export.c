@@ -322,7 +322,7 @@ static PyObject *confidence_of(const struct clp_comparison *comparison)
                          (Py_ssize_t)comparison->tests);
 }
 
-static PyObject *object_of(const struct clp_diff *diff)
+PyObject *clp_diff_object(const struct clp_diff *diff)
 {
     return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff",
                          "version", 1, "before", side_of(diff, CLP_OLD), "after",
@@ -336,7 +336,7 @@ static PyObject *object_of(const struct clp_diff *diff)
 /* Makes the text: a new tuple (bytes, was everything written?), or NULL with an exception set. */
 static PyObject *make(const struct clp_diff *diff)
 {
-    PyObject *object = clp_first_path_leave() ? object_of(diff) : NULL, *made = NULL;
+    PyObject *object = clp_first_path_leave() ? clp_diff_object(diff) : NULL, *made = NULL;
     PyObject *module = object != NULL ? PyImport_ImportModule(is_for_github(diff) ? "clineprof._formats.github"
                                                                                   : "clineprof._formats.json") : NULL;
 

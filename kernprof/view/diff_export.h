@@ -4,7 +4,11 @@
 #ifndef CLP_DIFF_EXPORT_H
 #define CLP_DIFF_EXPORT_H
 
+#include "cpython/compat/compat.h"
 #include "diff_result.h"
+
+/* The object: a new reference, or NULL with an exception set. */
+PyObject *clp_diff_object(const struct clp_diff *diff);
 
 /* Appends the text. False after one line of complaint; the text may be appended even then, as when only GitHub's
  * summary cannot be written. */

@@ -144,7 +144,7 @@ def all_options(tmp_path):
     text = "".join(run(words, tmp_path).out for words in asked)
     text += run_python(["-m", "pytest", "--help", "-p", "clineprof._pytest"], tmp_path,
                        env={"PYTHONPATH": str(BUILD / "python")}).out
-    for name in "_notebook/options.py", "_global/__init__.py":
+    for name in "_notebook/magics.py", "_global/__init__.py":
         text += (ROOT / "src" / "clineprof" / name).read_text("utf-8")
     return set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text))
 
