@@ -28,14 +28,15 @@ function largestOf(ids, value, count) {
 // open(id)}
 function kindsFound() {
   const { files } = lists;
-  return [
-    {
+  const ofFiles = files && {
       name: "files", title: "Files", ids: files.ids.filter((id) => files.nodes[id].file !== undefined),
       own: (id) => files.nodes[id].self, text: (id) => profile.files[files.nodes[id].file], place: () => "",
       open: (id) => openFile(files.nodes[id].file),
-    },
+  };
+  return [
+    ...(files ? [ofFiles] : []),
     {
-      name: "functions", title: "Functions", ids: lists.functions.natural, own: (i) => functions[i][profile.self ? SELF : TOTAL],
+      name: "functions", title: "Functions", ids: lists.functions.natural, own: ownOf,
       text: (i) => functions[i][NAME], place: shortPlaceOf, open,
     },
     {
@@ -67,7 +68,7 @@ function groupOf({ name, title, ids, own, text, place, open }) {
     const button = addButton(list, () => open(id), goToSource);
     putFound(button.appendChild(element("span", "code")), text(id) || "(no source)");
     put(button.appendChild(element("span", "where")), place(id));
-    button.append(element("span", "own", own(id) ? time(own(id)) : ""));
+    button.append(element("span", "own", own(id) ? writeOwn(own(id)) : ""));
   }
   if (ids.length > MOST_FOUND) {
     const all = addButton(list, () => choose(name, true));
@@ -112,9 +113,9 @@ function leaveFound(event) {
 function search() {
   words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   filterFunctions();
-  filterFiles();
+  if (lists.files) filterFiles();
   if (words.length || lists.lines.columns) filterLines();
-  lists.flame.search();
+  lists.flame?.search();
   listFound();
   tellNothing();
 }
