@@ -19,8 +19,8 @@ MS = 1_000_000
 def write(folder):
     """The known calls, with leaks, a timeline with spans, awaiting and memory."""
     functions = [{**f} for f in known_calls.FUNCTIONS]
-    functions[1]["leaks"] = [{"line": 8, "bytes": 5 << 20, "bytes_per_call": 1.5, "bytes_per_second": 2.5, "confidence": 1.0,
-                              "held_by": "walk.cache: dict, 1 entry"}]  # fmt: skip
+    functions[1]["leaks"] = [{"line": 8, "bytes": 5 << 20, "bytes_per_call": 1.5, "bytes_per_second": 2.5,
+                              "confidence": 1.0, "held_by": "walk.cache: dict, 1 entry"}]  # fmt: skip
     functions[2]["lines"] = {**functions[2]["lines"], "await": [5 * MS], "rss": [50 << 20]}
     span = {"name": "main", "file": "app/walk.py", "line": 1, "level": 0, "enter": 10 * MS, "leave": 60 * MS}
     timeline = [{"pid": pid, "start": 1.6e9, "time": [0, 100 * MS], "rss": [0, 1 << 20], "marks": [span]}
@@ -107,17 +107,32 @@ def test_a_phone_shows_line_time_memory_and_source(page, report):  # noqa: F811
     with page.phone():
         page.open(report)
         assert page.titles("source") == ["Line", "Time", "Increment", "Source"]
-        widths = page.js("""const box = document.getElementById("source").getBoundingClientRect();
+        hidden = page.js("""const box = document.getElementById("source").getBoundingClientRect();
             return [...document.querySelectorAll("#source th")].map((cell) => {
                 const at = cell.getBoundingClientRect();
-                return Math.max(0, Math.min(at.right, box.right, innerWidth) - Math.max(at.left, box.left)); })""")
-        # the numbers are wholly in view, and the source has a good part of the screen
-        assert sum(widths[:3]) <= 200 and widths[3] >= 170
+                return [at.right - box.right, (box.right - at.left) / box.width]; })""")
+        assert max(beyond for beyond, _ in hidden[:3]) < 0 and hidden[3][1] > 0.4  # the source has 2/5 of the screen
         cut = page.js("""return [...document.querySelectorAll("#source td.num")].filter((cell) =>
             cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)""")
         assert cut == [] and page.js("return document.documentElement.scrollWidth") <= 390
         assert page.js("return document.getElementById('source').clientHeight") > 300
-        assert [row["Time"] for row in page.rows("source")[-6:]][-1] == "1.60 µs"
+        page.until("""const row = document.querySelector("#source .selected").getBoundingClientRect();
+            const box = document.getElementById("source").getBoundingClientRect();
+            return row.top >= box.top + 20 && row.bottom <= box.bottom""")  # below it are callers and callees
+        assert len(page.rows("callers")) == 2
+
+
+def test_a_phone_lists_what_matters_most(page, report):  # noqa: F811
+    page.open(report)
+    page.heading("Hits").click()
+    with page.phone():
+        page.until("return document.querySelectorAll('#functions th').length === 4")
+        assert page.titles() == ["Function", "Time", "Self", "Increment"] and page.order() == [["Time", "descending"]]
+        page.click("#back")
+        page.click("#tab-files")
+        assert page.titles("files") == ["File", "Self", "Self incr."]
+        assert page.js("""return ["functions", "files", "callers"].filter((id) => {
+            const { scrollWidth, clientWidth } = document.getElementById(id); return scrollWidth > clientWidth; })""") == []
 
 
 def test_the_search_on_a_phone(page, report):  # noqa: F811
@@ -137,7 +152,7 @@ FUNCTIONS, LINES, OF_A_FILE = 5000, 20, 25
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """5,000 functions of 20 lines in 200 files; each calls the next one of its file, the first ones are called by main."""
+    """5,000 functions of 20 lines in 200 files; each calls the next one of its file."""
     folder = tmp_path_factory.mktemp("large")
     functions, source = [], []
     for i in range(FUNCTIONS):

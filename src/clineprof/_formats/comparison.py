@@ -28,7 +28,7 @@ def of_comparison(comparison, measures, top):
         "title": texts.plain(view.title()),
         "command": texts.shown(view.said[-1]),
         "strip": texts.Markup(),
-        "facts": assembly.facts("facts", map(_fact, view.said[:-1])),
+        "facts": assembly.facts("facts", map(_fact, view.said[:-1]), ":"),
         "timeline": texts.Markup(),
         "tables": view.tables(jinja) if jinja else texts.Markup(),
         "functions": assembly.harmless(view.data()),

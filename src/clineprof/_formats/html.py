@@ -31,7 +31,7 @@ def render(profile, options):
         "title": texts.plain(view.title()),
         "command": texts.shown(view.title()),
         "strip": assembly.facts("strip", view.times()),
-        "facts": assembly.facts("facts", view.facts()),
+        "facts": assembly.facts("facts", view.facts(), ":"),
         "timeline": timeline.drawing(view.timeline),
         "tables": view.tables(jinja, view.that_matter()) if jinja else texts.Markup(),
         "functions": assembly.harmless(view.functions()),
@@ -48,10 +48,11 @@ def fragment(profile, options):
     if jinja is None:
         raise ImportError("tables in a notebook need Jinja2: pip install jinja2")
     view = _View(profile, options)
+    facts = assembly.facts("facts", [*view.times(), *view.facts()], ":")
     made = '<div class="clp"><style>%s</style>%s%s%s</div>' % (
         # three classes make these rules stronger than Jupyter's own rules for outputs
         assembly.parts("tables.css", "notebook.css").replace(".clp", ".clp.clp.clp"),
-        assembly.facts("facts", [*view.times(), *view.facts()]), timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
+        facts, timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
     # nbconvert keeps spaces only within <pre>
     return made.replace("<code>", "<pre>").replace("</code>", "</pre>").replace("clp code", "clp pre")
 

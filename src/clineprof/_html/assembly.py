@@ -47,15 +47,15 @@ def parts(*names):
     return "".join(folder.joinpath(name).read_text("utf-8") for name in names)
 
 
-def facts(classes, facts):
-    """A list of facts as markup. `facts` has the name of each, its text, and its share of the run: above 0 it has a bar.
-    Facts without a text are not known, and left out."""
+def facts(classes, facts, end=""):
+    """A list of facts as markup. `facts` has the name of each ("": none), its text, and its share of the run: above 0 it
+    has a bar. Facts without a text are not known, and left out. `end` stands behind each name."""
     return texts.Markup('<dl class="%s">%s</dl>' % (classes, "".join(
         '<div class="%s">%s<dd>%s</dd></div>' % (
             texts.bar(share, 1, "of-run") if share else "plain",
-            "<dt>%s:</dt>" % texts.shown(name) if name else "",
+            "<dt>%s%s</dt>" % (texts.shown(name), end) if name else "",
             texts.shown(text) + (" · %s %%" % texts.percent(share, 1) if share else ""))
-        for name, text, share in facts if text)))
+        for name, text, share in facts if text)))  # fmt: skip
 
 
 def harmless(*lines):

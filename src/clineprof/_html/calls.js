@@ -79,9 +79,9 @@ function edgeColumns() {
   });
   const columns = [
     number("calls", "Calls", 11, "A generator that is resumed makes no call", calls, count),
-    number("time", "Time", 10, "Of the calls with all that they called; recursion counts once", times, time, "of-time"),
+    number("time", "Time", 11, "Of the calls with all that they called; recursion counts once", times, time, "of-time"),
   ];
-  if (increment)
+  if (increment && !narrow.matches)
     columns.push(number("increment", "Increment", 13, "What the calls added to resident memory", increment, size,
       "of-memory"));
   return columns;
@@ -142,7 +142,7 @@ function calledColumns(members, rows) {
     ofLine.set(callee[edge], (ofLine.get(callee[edge]) ?? 0) + times[edge]);
   }
   return [{
-    key: "called", title: "Calls to", width: 18, text: true, hint: "The selected functions that the line calls",
+    key: "called", title: "Calls to", width: 16, text: true, hint: "The selected functions that the line calls",
     value: (row) => [...(called.get(rows.number[row])?.keys() ?? [])].map((to) => functions[to][NAME]).join(),
     fill: (cell, row) => void putLinks(cell, called.get(rows.number[row])),
   }];

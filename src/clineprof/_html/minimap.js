@@ -55,7 +55,7 @@ class Minimap {
     const { scrollTop, clientHeight, scrollHeight } = this.scroller, seen = this.svg.querySelector(".seen");
     const height = this.scale * this.table.ids.length || 0;
     seen.setAttribute("y", (height * scrollTop / scrollHeight).toFixed(1));
-    seen.setAttribute("height", Math.max(4, height * Math.min(1, clientHeight / scrollHeight) - 1).toFixed(1));
+    seen.setAttribute("height", height && Math.max(4, height * Math.min(1, clientHeight / scrollHeight) - 1).toFixed(1));
     seen.setAttribute("width", Math.max(0, this.svg.clientWidth - 1));
   }
 

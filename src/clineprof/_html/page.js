@@ -7,7 +7,7 @@
 
 const lists = {
   functions: new Table(at("functions"), "Functions", FIRST_ORDER.functions, open, goToSource),
-  ...(HAS_FILES ? { files: new Tree(at("files"), profile.self ? "self" : "hits", goToSource) } : {}),
+  ...(HAS_FILES ? { files: new Tree(at("files"), goToSource) } : {}),
   lines: new Table(at("lines"), "Lines", FIRST_ORDER.lines,
     (id) => open(lines.function[id], lines.number[id]), goToSource),
   ...(profile.leaks.length ? { leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource) } : {}),
@@ -245,8 +245,9 @@ function openHottest() {
 function tellHottest() {
   if (!profile.hottest) return;
   const [i, line] = profile.hottest, { numbers, columns } = detailsOf(i), own = columns[OWN][numbers.indexOf(line)];
-  const fact = at("times").firstElementChild.appendChild(element("div")), told = element("dd"), link = element("a", "name");
-  fact.append(element("dt", "", "Hottest line:"), told);
+  const fact = at("times").firstElementChild.appendChild(element("div"));
+  const told = element("dd"), link = element("a", "name");
+  fact.append(element("dt", "", "Hottest line"), told);
   link.href = hashOf(i, line);
   put(link, `${lastPart(profile.files[functions[i][FILE]])}:${line}`);
   told.append(link, ` ${time(own)} · ${percent(own, profile.whole)} %`);

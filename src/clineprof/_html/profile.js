@@ -75,6 +75,12 @@ function rowsOf(i) {
 
 // ---- columns
 
+// Has the measure a column in the lists of functions and of files? On a phone only the most important ones have.
+function isListed(key) {
+  if (narrow.matches && ["share", "mem", "hits", "functions"].includes(key)) return false;
+  return key === "self" ? profile.self : key === "mem" || key === "increment" ? profile.memory : true;
+}
+
 function functionColumns() {
   const number = (key, title, width, field, write, hint, bar) => ({
     key, title, width, hint, bar,
@@ -83,18 +89,15 @@ function functionColumns() {
   });
   const columns = [
     { key: "name", title: "Function", text: true, value: (i) => functions[i][NAME], fill: putName },
-    number("time", "Time", 10, TOTAL, time, "In the function, calls it makes included"),
-    number("share", "Share %", 11, TOTAL, (total) => percent(total, profile.whole), "Of the time in all profiled functions",
-      "of-time"),
-  ];
-  if (profile.self)
-    columns.push(number("self", "Self", 10, SELF, time, "Without the profiled functions it calls", "of-self"));
-  if (profile.memory)
-    columns.push(
-      number("mem", "Mem usage", 13, RSS, size, "Resident memory after its lines, the largest"),
-      number("increment", "Increment", 14, INCREMENT, size,
-        "What its lines added to resident memory, less what they gave back", "of-memory"));
-  columns.push(number("hits", "Hits", 13, HITS, count, "Of all its lines together"));
+    number("time", "Time", 11, TOTAL, time, "In the function, calls it makes included", narrow.matches && "of-time"),
+    number("share", "Share %", 11, TOTAL, (total) => percent(total, profile.whole),
+      "Of the time in all profiled functions", "of-time"),
+    number("self", "Self", 10, SELF, time, "Without the profiled functions it calls", "of-self"),
+    number("mem", "Mem usage", 13, RSS, size, "Resident memory after its lines, the largest"),
+    number("increment", "Increment", 14, INCREMENT, size,
+      "What its lines added to resident memory, less what they gave back", "of-memory"),
+    number("hits", "Hits", 13, HITS, count, "Of all its lines together"),
+  ].filter(({ key }) => isListed(key));
   if (!narrow.matches) columns.push(placeColumn);
   return columns;
 }
@@ -112,7 +115,7 @@ function putName(cell, i) {
 const WRITTEN = { count, ns: time, bytes: size };
 const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, page, about]) => {
   const column = {
-    key, title, page, needs, width: Math.max(11, title.length + 4), write: WRITTEN[unit],
+    key, title, page, needs, width: Math.max(unit === "ns" ? 10 : 11, title.length + 4), write: WRITTEN[unit],
     hint: about[0].toUpperCase() + about.slice(1),
     estimated: unit === "ns" && key !== "await",
     change: unit === "bytes" && merge !== "largest", // a change of memory: 0 is shown as an empty cell
@@ -122,7 +125,8 @@ const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, 
   return [
     column,
     { ...form, key: "per-hit", title: "Per hit", hint: "Time of one execution" },
-    { ...form, key: "percent", title: "% Time", write: null, hint: "Of the function's time; in a whole file, of the time of all functions" },
+    { ...form, key: "percent", title: "% Time", write: null, width: 9,
+      hint: "Of the function's time; in a whole file, of the time of all functions" },
   ];
 });
 const ESTIMATE = "An estimate: the line is so short that what the profiler itself cost is larger";

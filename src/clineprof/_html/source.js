@@ -6,8 +6,7 @@
 //  several functions), colours, hottest (the most that a line took by itself)}: of the function, or of its whole file
 let shown = null;
 let wholeFiles = true;
-const source = new Table(at("source"), "Source with measures", "line", pick, () => {});
-source.descending = false;
+const source = new Table(at("source"), "Source with measures", "line", pick, () => {}, false);
 new Minimap(at("minimap"), source,
   (row) => (shown.rows.at[row] < 0 ? 0 : (shown.columns[OWN]?.[shown.rows.at[row]] ?? 0) / (shown.hottest || 1)),
   (row) => shown.rows.text[row]);
@@ -49,6 +48,7 @@ function startsOf(texts, runs) {
 }
 
 function open(i, number) {
+  document.body.classList.add("reading"); // first, because on a phone tables have a height only then
   shown = { ...linesOf(i), function: i, line: number };
   shown.hottest = most(shown.columns[OWN] ?? []);
   at("name").replaceChildren();
@@ -59,7 +59,6 @@ function open(i, number) {
   at("notes").textContent = notesOf(i).join(" ");
   showSource();
   showEdges(i);
-  document.body.classList.add("reading");
   if (number !== undefined) goTo(number);
   else if (wholeFiles) source.reveal(source.ids.indexOf(shown.rows.number.indexOf(functions[i][LINE])), true);
   const place = lists.functions.ids.indexOf(i);
@@ -77,8 +76,6 @@ function showSource() {
   const { rows } = shown;
   const longest = Math.min(rows.text.reduce((most, text) => Math.max(most, text.length), 0), 500);
   const columns = lineColumns(shown);
-  if (!columns.some((column) => column.key === source.key))
-    [source.key, source.descending] = ["line", false];
   source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
   at("all-columns").hidden = false;
   at("all-columns").setAttribute("aria-pressed", allColumns);

@@ -14,17 +14,17 @@ function element(name, className, text) {
 
 // A column: {key, title, hint, width (in ch; undefined: the rest of the width), text (false: the values are numbers),
 //            value(id): the value to sort by, fill(cell, id, row),
-//            bar (the kind of bar below the number; undefined: none. It shows the share of the column's largest number)}
+//            bar (the kind of bar below the number, which shows its share of the column's largest; undefined: none)}
 // An id is a number that the owner of the table gives to a row.
 class Table {
   // Makes a table that is first sorted by the column `key`. A click on a row calls open(id) and then
   // opened(byKeyboard), which says whether the keyboard made the click.
-  constructor(scroller, label, key, open, opened) {
+  constructor(scroller, label, key, open, opened, descending = true) {
     this.scroller = scroller;
     this.open = open;
     this.opened = opened;
-    this.key = key;
-    this.descending = true;
+    this.usual = { key, descending }; // is restored when the column goes by which rows are sorted
+    Object.assign(this, this.usual);
     this.ids = [];
     this.natural = []; // the ids in the order in which they were given
     this.made = new Map(); // index in ids -> row element
@@ -58,6 +58,7 @@ class Table {
   // Shows the columns. minimum: the least width in ch of the column without a width.
   show(columns, minimum, ids) {
     this.columns = columns;
+    if (!columns.some((column) => column.key === this.key)) Object.assign(this, this.usual);
     for (const column of columns) if (column.bar) column.largest = most(ids.map(column.value));
     const cols = columns.map((column) => {
       const col = element("col");

@@ -85,7 +85,7 @@ def percent(part, whole):
 
 
 def bar(part, most, kind):
-    """Returns the classes of a cell whose number has a bar below it: how long it is, in twentieths of the largest number
-    (a page may forbid styles), and its heat. profile.js does the same."""
+    """Returns the classes of a cell whose number has a bar below it: how long it is, in twentieths of the largest
+    number (a page may forbid styles), and its heat. profile.js does the same."""
     share = min(abs(part) / most, 1) if most else 0
     return "bar %s w%d heat%d" % (kind, round(20 * share), math.ceil(4 * share))

@@ -5,8 +5,8 @@
 
 const SUMS = { self: SELF, increment: OWN_INCREMENT, hits: HITS };
 
-// A node: {name, file (its number; undefined: a folder), parts (of a folder: name -> node), depth, isOpen, functions (how
-//          many), and the sums}
+// A node: {name, file (its number; undefined: a folder), parts (of a folder: name -> node), depth, isOpen, functions
+//          (their number), and the sums}
 function makeNode(name, file) {
   return { name, file, parts: new Map(), depth: 0, isOpen: true, functions: 0, self: 0, increment: 0, hits: 0 };
 }
@@ -54,10 +54,11 @@ function joinLone(node, depth = -1) {
 }
 
 class Tree extends Table {
-  constructor(scroller, key, opened) {
+  constructor(scroller, opened) {
+    const key = profile.self ? "self" : "name";
     super(scroller, "Files and folders", key, (id) => this.openNode(this.nodes[id]), (byKeyboard) => {
       if (this.nodes[this.ids[this.selected]]?.file !== undefined) opened(byKeyboard);
-    });
+    }, profile.self);
     this.root = treeOfFiles();
     this.nodes = []; // all but the root, by id
     this.number(this.root);
@@ -114,8 +115,13 @@ class Tree extends Table {
     const isOpen = { ArrowRight: true, ArrowLeft: false }[event.key], node = this.nodes[this.ids[this.selected]];
     if (isOpen === undefined || !node || event.ctrlKey || event.metaKey || event.altKey) return;
     if (node.file === undefined && node.isOpen !== isOpen) this.turn(node, isOpen);
-    else if (!isOpen) this.select(this.ids.findLastIndex((id, at) => at < this.selected && this.nodes[id].depth < node.depth));
+    else if (!isOpen) this.select(this.folderOf(node));
     event.preventDefault();
+  }
+
+  // Returns the place of the folder that has the selected node.
+  folderOf(node) {
+    return this.ids.findLastIndex((id, at) => at < this.selected && this.nodes[id].depth < node.depth);
   }
 
   fillName(cell, node, row) {
@@ -135,24 +141,20 @@ function fileColumns(tree) {
     value: (id) => tree.nodes[id][key],
     fill: (cell, id) => void (cell.textContent = write(tree.nodes[id][key])),
   });
-  const columns = [{
+  const name = {
     key: "name", title: "File", text: true,
     value: (id) => tree.nodes[id].name,
     fill: (cell, id, row) => tree.fillName(cell, tree.nodes[id], row),
-  }];
-  if (profile.self)
-    columns.push(
-      number("self", "Self", 11, time, "The sum of the functions' self times: no moment is counted twice", "of-self"),
-      {
-        ...number("self", "Share %", 11, (self) => percent(self, profile.whole), "Of the time in all profiled functions"),
-        key: "share",
-      });
-  if (profile.memory)
-    columns.push(number("increment", narrow.matches ? "Memory" : "Self incr.", 14, size,
-      "The sum of what the functions' lines added by themselves", "of-memory"));
-  columns.push(number("hits", "Hits", 13, count, "Of all lines together"));
-  if (!narrow.matches) columns.push(number("functions", "Functions", 13, count, "How many functions were profiled"));
-  return columns;
+  };
+  const share = (self) => percent(self, profile.whole);
+  return [
+    name,
+    number("self", "Self", 11, time, "The sum of the functions' self times: no moment is counted twice", "of-self"),
+    { ...number("self", "Share %", 11, share, "Of the time in all profiled functions"), key: "share" },
+    number("increment", "Self incr.", 14, size, "The sum of what the functions' lines added by themselves", "of-memory"),
+    number("hits", "Hits", 13, count, "Of all lines together"),
+    number("functions", "Functions", 13, count, "How many functions were profiled"),
+  ].filter(({ key }) => isListed(key) && (key !== "share" || profile.self));
 }
 
 // Opens a file at its hottest line.
