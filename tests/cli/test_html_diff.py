@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """clineprof diff --format html, looked at in headless Chromium: both sides of two profiles whose numbers are known, how
 the page is worked with, and that nothing in a profile gets out of being text."""
+import itertools
 import json
 import sys
 
@@ -17,6 +18,7 @@ Keys = pytest.importorskip("selenium.webdriver", reason="selenium is not install
 
 pytestmark = pytest.mark.once
 
+NUMBERS = itertools.count()
 VIEWS = ["functions", "lines", "source", "search", "keys"]
 OLD_WORK = "def work(n):\n    prepare()\n    for i in range(n):\n        step(i)\n    rest()\n    return n\n"
 NEW_WORK = (
@@ -27,7 +29,7 @@ NEW_WORK = (
 
 def compare(folder, *words, code=0, env=None):
     """The page of a comparison, and what was said."""
-    path = folder / "diff.html"
+    path = folder / f"diff-{next(NUMBERS)}.html"
     ended = run_viewer(["diff", "--format", "html", "-o", path, *words], folder,
                        env={"VIRTUAL_ENV": sys.prefix, **(env or {})})
     assert (ended.out, ended.code) == ("", code), ended.err
@@ -211,12 +213,12 @@ def test_who_calls_a_function_on_both_sides(page, called):  # noqa: F811
     names = page.column("Function")
     page.driver.find_elements("css selector", "#functions td button")[names.index("leaf")].click()
     first = page.rows("callers")[0]
-    assert (first["Called from"], first["Calls before"], first["Calls after"]) == ("other:12", "1", "10")
+    assert (first["Called from"], first["Calls"]) == ("other:12", "1 → 10")
     page.driver.find_element("css selector", "#callers td button").click()
     assert page.text("#name") == "other"
     assert page.js("return document.querySelector('#source .selected').cells[1].textContent") == "12"
     callee = page.rows("callees")[0]
-    assert (callee["Calls to"], callee["Calls before"], callee["Calls after"]) == ("leaf", "1", "10")
+    assert (callee["Calls to"], callee["Calls"]) == ("leaf", "1 → 10")
     page.driver.find_element("css selector", "#callees td button").click()
     assert page.text("#name") == "leaf"
 
@@ -232,6 +234,7 @@ def test_keys_search_and_addresses_are_those_of_a_profile(page, report):  # noqa
     page.until("return document.querySelector('#name').textContent === 'work'")
     page.press("l")
     assert page.rows("lines")[0]["Change"] == "+20.0 ms"
+    assert "work:5" in page.column("Function", "lines")
     page.search("rest")
     assert {row["Source"] for row in page.rows("lines")} == {"rest()"}
     page.driver.find_element("css selector", "#lines td button").click()

@@ -158,11 +158,15 @@ class _View:
         by = change["change"]
         return "+" * (by > 0) + self.amount(by, unit) if change["changed"] else ""
 
+    def sense(self, change, unit):
+        """The class of a change: is it worse or better? More or fewer hits are neither."""
+        return "" if unit == "count" or not change["changed"] else "worse" if change["change"] > 0 else "better"
+
     def percent(self, change, verdicts):
         """The change in percent, or a word for what cannot have one."""
         word = next((word for word in ("new", "gone") if word in verdicts), None)
         share = change["percent"]
-        return "" if not change["changed"] else word or ("" if share is None else format(share, "+,.1f"))
+        return "" if not change["changed"] else word or ("" if share is None else format(share, "+,.%df" % (abs(share) < 1000)))
 
 
 _KINDS = {"+": "added", "-": "removed", "~": "edited"}

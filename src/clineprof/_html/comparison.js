@@ -61,7 +61,7 @@ const numberOf = ([from, to]) => to ?? (from === null ? undefined : -from);
 
 const signed = (value, write) => (value > 0 ? "+" : "") + write(value);
 const percentOf = (change) =>
-  (change[PERCENT] === null ? "" : signed(change[PERCENT], (value) => grouped(value.toFixed(1))));
+  (change[PERCENT] === null ? "" : signed(change[PERCENT], (value) => grouped(value.toFixed(Math.abs(value) < 1000 ? 1 : 0))));
 
 // Tells a change in words: "20.1 ms → 40.3 ms, +20.2 ms (+100.5 %)".
 function told(change, write) {
@@ -106,11 +106,14 @@ function changeColumns({ title, write, isSize }, place, { ids, changeOf, has, ve
   };
 }
 
-// Returns those columns of a measure for which there is room: of the first measure nearly all, of others the change.
+// Returns the columns of a measure in their order. Margins are known only with a confidence.
+const knownOf = ({ before, after, change, margin, percent }) =>
+  [before, after, change, ...(profile.confidence ? [margin] : []), percent];
+
+// Returns those columns of a measure for which there is room: of the first measure all, of others the change.
 function chosenOf(columns, place) {
-  const { before, after, change, margin, percent } = columns;
-  if (place > 0) return [change];
-  return narrow.matches ? [change, percent] : [before, after, change, ...(profile.confidence ? [margin] : []), percent];
+  if (place > 0) return [columns.change];
+  return narrow.matches ? [columns.change, columns.percent] : knownOf(columns);
 }
 
 // ---- functions
@@ -176,7 +179,7 @@ function lineColumns({ function: i, rows, changes, ran, verdicts, colours }) {
     key, title, width: 8, value: (row) => list[row] ?? -Infinity,
     fill: (cell, row) => void (cell.textContent = list[row] ?? ""),
   });
-  const columnsOf = (place) => (allColumns ? Object.values(of(place)) : chosenOf(of(place), place));
+  const columnsOf = (place) => (allColumns ? knownOf(of(place)) : chosenOf(of(place), place));
   return [
     ...(narrow.matches ? [] : [number("old", "Old", rows.old)]),
     { ...number("line", "New", rows.new), value: (row) => row },
@@ -222,10 +225,10 @@ function lineListColumns() {
 // ---- calls
 
 const [CALLER, CALLER_NAME, CALLEE, FROM, TO, CALLS, TIME] = [0, 1, 2, 3, 4, 5, 6]; // of an edge
-const CALLS_MEASURE = { title: "Calls", write: counted }, TIME_MEASURE = { title: "Time", write: time };
+const TIME_MEASURE = { title: "Time", write: time };
 const edges = JSON.parse(at("data-calls").textContent);
-const callers = new Table(at("callers"), "Who calls it", "change1", openCaller, goToSource);
-const callees = new Table(at("callees"), "What it calls", "change1", openCallee, goToSource);
+const callers = new Table(at("callers"), "Who calls it", "change0", openCaller, goToSource);
+const callees = new Table(at("callees"), "What it calls", "change0", openCallee, goToSource);
 
 function openCaller(edge) {
   const row = edges[edge];
@@ -244,11 +247,18 @@ function putCaller(cell, edge) {
 }
 
 function edgeColumns(ids) {
-  const of = (measure, field, place) => changeColumns(measure, place, {
-    ids, changeOf: (edge) => edges[edge][field], has: () => true, verdictOf: () => "",
+  const calls = (edge) => edges[edge][CALLS];
+  const time = changeColumns(TIME_MEASURE, 0, {
+    ids, changeOf: (edge) => edges[edge][TIME], has: () => true, verdictOf: () => "",
   });
-  const calls = of(CALLS_MEASURE, CALLS, 0), { before, after, change, percent } = of(TIME_MEASURE, TIME, 1);
-  return narrow.matches ? [change, percent] : [calls.before, calls.after, before, after, change, percent];
+  const ofCalls = {
+    key: "calls", title: "Calls", width: 17, value: (edge) => calls(edge)[AFTER],
+    fill(cell, edge) {
+      const sides = [calls(edge)[BEFORE], calls(edge)[AFTER]].map(counted);
+      cell.textContent = [...new Set(sides)].join(" → ");
+    },
+  };
+  return narrow.matches ? chosenOf(time, 0) : [ofCalls, time.before, time.after, time.change, time.percent];
 }
 
 function showEdges(i) {

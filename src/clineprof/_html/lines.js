@@ -50,8 +50,9 @@ function textsOfLines() {
     value: (id) => functions[lines.function[id]][NAME] + ":" + String(lines.number[id]).padStart(10),
     fill(cell, id) {
       const i = lines.function[id];
-      cell.title = plain(profile.files[functions[i][FILE]] + ":" + lines.number[id]);
-      put(cell, functions[i][NAME] + ":" + lines.number[id]);
+      const line = ":" + Math.abs(lines.number[id]); // comparison.js has negative numbers
+      cell.title = plain(profile.files[functions[i][FILE]] + line);
+      put(cell, functions[i][NAME] + line);
     },
   }, {
     key: "source", title: "Source", text: true, value: (id) => lines.text[id],

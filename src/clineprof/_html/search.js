@@ -42,7 +42,7 @@ function kindsFound() {
     {
       name: "lines", title: "Lines", ids: lists.lines.natural,
       own: (id) => lines[OWN][id], text: (id) => lines.text[id].slice(0, 200),
-      place: (id) => shortPlaceOf(lines.function[id]).replace(/\d+$/, lines.number[id]),
+      place: (id) => shortPlaceOf(lines.function[id]).replace(/\d+$/, Math.abs(lines.number[id])),
       open: (id) => open(lines.function[id], lines.number[id]),
     },
   ];

@@ -112,7 +112,8 @@ class Timeline {
     const drop = (event) => {
       this.svg.removeEventListener("pointermove", move);
       for (const name of ["pointerup", "pointercancel"]) this.svg.removeEventListener(name, drop);
-      if (!dragged && event.type === "pointerup") this.click(document.elementFromPoint(event.clientX, event.clientY));
+      if (dragged) this.ends[this.span[1] === fixed ? 0 : 1].focus({ preventScroll: true }); // for keys, such as Escape
+      else if (event.type === "pointerup") this.click(document.elementFromPoint(event.clientX, event.clientY));
     };
     this.svg.setPointerCapture(event.pointerId);
     this.svg.addEventListener("pointermove", move);
