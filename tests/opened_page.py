@@ -38,8 +38,8 @@ class Page:
         return self
 
     def titles(self, table="functions"):
-        return self.js("return [...document.querySelectorAll(`#${arguments[0]} thead button`)].map((b) => b.textContent)",
-                       table)
+        return self.js("""return [...document.querySelectorAll("#" + arguments[0] + " thead button")].map(
+            (button) => button.textContent)""", table)
 
     def rows(self, table="functions"):
         """Of the rows that exist: {heading: text}"""

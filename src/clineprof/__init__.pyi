@@ -132,6 +132,7 @@ class Profile:
     unit: float
     meta: dict[str, Any]
     timeline: list[dict[str, Any]]
+    files: dict[str, list[str]]
     calls_cut: int
     def __init__(self, data: Mapping[str, Any]) -> None: ...
     @property

@@ -799,7 +799,8 @@ def assert_nothing_ran(page):
     with pytest.raises(NoAlertPresentException):
         page.driver.switch_to.alert.text  # noqa: B018
     planted = page.js("""return document.querySelectorAll(
-        "iframe, img, link, template, textarea, svg:not(.timeline, #minimap), [onerror], [onload], [onfocus]").length""")
+        "iframe, img, link, template, textarea, svg:not(.timeline, #minimap), [onerror], [onload], [onfocus]"
+        ).length""")
     assert planted == 0
 
 
@@ -826,11 +827,16 @@ def test_what_the_program_wrote_stays_text(page, tmp_path, without, plain):
         page.driver.find_elements("css selector", "#functions td button")[i].click()
         assert page.text("#name") == shown[name]
         assert page.text("#place") == f"/srv/{i}{shown[name]}:1"
+    page.click("#tab-files")
+    tree = "".join(page.column("File", "files"))
+    assert all(part in tree for name in names[:6] for part in name.split("/"))
     page.click("#tab-lines")
     for text in HOSTILE[:6]:
         page.search(text)
         found = set(page.column("Source", "lines"))
         assert found and found <= {text, HOSTILE[0]}
+        listed = page.js("return [...document.querySelectorAll('#found .code')].map((part) => part.textContent)")
+        assert listed.count(text) >= 2 and any(path.startswith("/srv/") and path.endswith(text) for path in listed)
     assert_nothing_ran(page)
     page.emulate("print")
     assert_nothing_ran(page)

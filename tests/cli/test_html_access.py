@@ -131,8 +131,8 @@ def test_a_phone_lists_what_matters_most(page, report):  # noqa: F811
         page.click("#back")
         page.click("#tab-files")
         assert page.titles("files") == ["File", "Self", "Self incr."]
-        assert page.js("""return ["functions", "files", "callers"].filter((id) => {
-            const { scrollWidth, clientWidth } = document.getElementById(id); return scrollWidth > clientWidth; })""") == []
+        assert page.js("""return ["functions", "files", "callers"].map((id) => document.getElementById(id)).filter(
+            (list) => list.scrollWidth > list.clientWidth).map((list) => list.id)""") == []
 
 
 def test_the_search_on_a_phone(page, report):  # noqa: F811

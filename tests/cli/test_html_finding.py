@@ -330,7 +330,8 @@ def test_a_click_on_the_minimap_goes_there(page, tmp_path):  # noqa: F811
     has = """return [...document.querySelectorAll("#source tbody tr:not(.space)")].some((row) =>
         +row.cells[0].textContent === arguments[0])"""
     page.until(has, 1000)
-    ActionChains(page.driver).move_to_element(minimap).click_and_hold().move_by_offset(0, height // 4).release().perform()
+    drag = ActionChains(page.driver).move_to_element(minimap).click_and_hold()
+    drag.move_by_offset(0, height // 4).release().perform()
     page.until(has, 3000)
 
 

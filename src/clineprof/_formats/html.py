@@ -77,11 +77,16 @@ class _View:
         self.runs = colours.runs_of((place, "\n".join(lines)) for place, lines in self._sources())
 
     def _sources(self):
-        """The texts that may have colours, as (place in self.runs, lines): functions, the hottest first, then files."""
+        """The texts that may have colours, as (place in self.runs, lines): functions, the hottest first, then files, but
+        for those that are the text of a function."""
+        files = dict(self.texts)
         for m in sorted(self.measures, key=lambda m: -(m.self or m.total)):
             if m.function.source is not None:
-                yield m.index, list(m.function.texts().values())
-        yield from self.texts.items()
+                lines = list(m.function.texts().values())
+                yield m.index, lines
+                if files.get(m.file) == lines:
+                    del files[m.file]
+        yield from files.items()
 
     file = staticmethod(measures.shown_file)
 
@@ -118,7 +123,8 @@ class _View:
                          for m in measures.SHOWN],
             "hidden": texts.HIDDEN, "kinds": colours.KINDS, "nothing": "No function was profiled.",
             "timeline": timeline.data(self.timeline, places),
-            "hottest": measures.hottest_line(self.measures), "calls": bool(self.profile.calls), "raw": self.options["raw_times"],
+            "calls": bool(self.profile.calls), "raw": self.options["raw_times"],
+            "hottest": measures.hottest_line(self.measures),
             "coloured": -1 if self.runs is None else sum(m.index in self.runs for m in self.measures),
         }, separators=(",", ":"))
 
@@ -135,10 +141,11 @@ class _View:
         return [dump([*m.details(self.texts), runs.get(m.index, 0)]) for m in self.measures]
 
     def files(self):
-        """The third JSON of the page: one line for each file, in the order of the first JSON, with the file's whole text;
-        "null" where that is not known."""
+        """The third JSON of the page: one line for each file, in the order of the first JSON, with the file's whole
+        text; "null" where that is not known."""
         runs, found = self.runs or {}, dict.fromkeys(m.file for m in self.measures)
-        found.update((file, ["\n".join(lines), runs.get(file, 0)]) for file, lines in self.texts.items() if file in found)
+        for file in found.keys() & self.texts:
+            found[file] = ["\n".join(self.texts[file]), runs.get(file, 0)]
         return map(json.JSONEncoder(separators=(",", ":")).encode, found.values())
 
     def calls(self):

@@ -214,8 +214,8 @@ function coloursOf({ runs, texts }, first) {
 // What stands in the source: the function's own lines, or those of its whole file.
 function linesOf(i) {
   if (wholeFiles) return listingOf(i);
-  return { ...detailsOf(i), members: new Set([i]), rows: rowsOf(i), shared: new Set(),
-    colours: coloursOf(detailsOf(i), functions[i][LINE]) };
+  const details = detailsOf(i), colours = coloursOf(details, functions[i][LINE]);
+  return { ...details, members: new Set([i]), rows: rowsOf(i), shared: new Set(), colours };
 }
 
 // Returns what stands above the source of a function.

@@ -151,7 +151,7 @@ function fileColumns(tree) {
     name,
     number("self", "Self", 11, time, "The sum of the functions' self times: no moment is counted twice", "of-self"),
     { ...number("self", "Share %", 11, share, "Of the time in all profiled functions"), key: "share" },
-    number("increment", "Self incr.", 14, size, "The sum of what the functions' lines added by themselves", "of-memory"),
+    number("increment", "Self incr.", 14, size, "The sum of what the lines added by themselves", "of-memory"),
     number("hits", "Hits", 13, count, "Of all lines together"),
     number("functions", "Functions", 13, count, "How many functions were profiled"),
   ].filter(({ key }) => isListed(key) && (key !== "share" || profile.self));
