@@ -203,5 +203,12 @@ def test_the_mark_leads_to_the_list_and_the_list_to_the_line(page, leaking):  # 
 def test_a_mark_can_be_read_on_a_phone(page, leaking):  # noqa: F811
     with page.phone():
         page.open(leaking)
-        page.js("document.querySelector('#source .leak').scrollIntoView({ inline: 'end' })")
-        assert page.driver.find_element("css selector", "#source .leak").is_displayed()
+        assert page.text("#notes").startswith("Line 12 leaks 6.00 MiB, 1.50 KiB per epoch, 2.00 KiB per second, 87.5 % sure, held by ")
+        page.click("#back")
+        assert page.column("Function") == ["Box.hotleaks", "cold", "quiet"]
+
+
+def test_a_mark_is_not_cut_off(page, leaking):  # noqa: F811
+    page.open(leaking)
+    cut = page.js("""return [...document.querySelectorAll("#source td.code")].map((cell) => cell.scrollWidth - cell.clientWidth)""")
+    assert len(cut) >= 5 and max(cut) <= 0

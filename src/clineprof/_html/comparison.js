@@ -191,6 +191,8 @@ function lineColumns({ function: i, rows, changes, ran, verdicts, colours }) {
   ];
 }
 
+const markLength = () => 0; // of marks behind the text: there are none
+
 const MARKS = { "+": "added", "-": "removed", "~": "edited" };
 
 function putSides(cell, text, mark, colours, tr) {

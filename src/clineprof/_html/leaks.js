@@ -54,8 +54,20 @@ function putLeak(cell, leak) {
   const mark = cell.appendChild(element("a", "leak"));
   mark.href = hashOf(leak[LEAK_FUNCTION], leak[LEAK_LINE], "leaks");
   mark.title = toldOfLeak(leak).map(plain).join("\n");
-  put(mark, toldOfLeak(leak).slice(0, 2).join(", ") + (leak[HELD_BY] ? `, held by ${leak[HELD_BY]}` : ""));
+  put(mark, shortlyToldOf(leak));
 }
+
+const shortlyToldOf = (leak) =>
+  toldOfLeak(leak).filter((_, place, told) => place < 2 || (leak[HELD_BY] && place === told.length - 1)).join(", ");
+
+// Returns how much room the marks of a line in the source take, in characters of its text.
+function markLength(number) {
+  return leaks.reduce((sum, leak) =>
+    leak[LEAK_LINE] === number && shown.members.has(leak[LEAK_FUNCTION]) ? sum + shortlyToldOf(leak).length + 4 : sum, 0);
+}
+
+// Returns the leaks of a function in full, for the notes below its source.
+const leaksToldOf = (i) => leaksOf(i).map((leak) => `Line ${leak[LEAK_LINE]} ${toldOfLeak(leak).map(plain).join(", ")}.`);
 
 // Marks the line of the source, if it leaks. `members` are the functions in the source.
 function markLeaks(cell, row, members, number) {
@@ -70,6 +82,6 @@ function markLeaks(cell, row, members, number) {
 function markLeaking(cell, i) {
   const found = leaksOf(i);
   if (!found.length) return;
-  const mark = cell.appendChild(element("span", "leak", `leaks ${size(found.reduce((sum, leak) => sum + leak[KEPT], 0))}`));
+  const mark = cell.appendChild(element("span", "leak", narrow.matches ? "leaks" : `leaks ${size(found.reduce((sum, leak) => sum + leak[KEPT], 0))}`));
   mark.title = found.map((leak) => `line ${leak[LEAK_LINE]}: ${toldOfLeak(leak).map(plain).join(", ")}`).join("\n");
 }

@@ -237,7 +237,7 @@ function notesOf(i) {
     notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
   if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
-  return notes;
+  return [...notes, ...leaksToldOf(i)];
 }
 
 // ---- all lines

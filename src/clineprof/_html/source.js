@@ -74,7 +74,7 @@ function pick(row) {
 
 function showSource() {
   const { rows } = shown;
-  const longest = Math.min(rows.text.reduce((most, text) => Math.max(most, text.length), 0), 500);
+  const longest = Math.min(most(rows.text.map((text, row) => text.length + markLength(rows.number[row]))), 500);
   const columns = lineColumns(shown);
   source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
   at("all-columns").hidden = false;

@@ -104,18 +104,19 @@ class Timeline {
     if (event.button) return;
     const start = event.clientX, from = this.timeAt(event), moved = this.ends.indexOf(event.target);
     const fixed = moved < 0 ? from : (this.span ?? [this.begin, this.end])[1 - moved];
+    const pans = event.pointerType === "touch" && moved < 0; // the finger scrolls; only ends can be dragged
     let dragged = false;
     const move = (event) => {
-      dragged ||= Math.abs(event.clientX - start) >= LEAST_DRAG;
+      dragged ||= !pans && Math.abs(event.clientX - start) >= LEAST_DRAG;
       if (dragged) this.choose([fixed, this.timeAt(event)]);
     };
     const drop = (event) => {
       this.svg.removeEventListener("pointermove", move);
       for (const name of ["pointerup", "pointercancel"]) this.svg.removeEventListener(name, drop);
-      if (dragged) this.ends[this.span[1] === fixed ? 0 : 1].focus({ preventScroll: true }); // for keys, such as Escape
+      if (dragged) at("memory").focus({ preventScroll: true }); // for keys, such as Escape
       else if (event.type === "pointerup") this.click(document.elementFromPoint(event.clientX, event.clientY));
     };
-    this.svg.setPointerCapture(event.pointerId);
+    if (!pans) this.svg.setPointerCapture(event.pointerId);
     this.svg.addEventListener("pointermove", move);
     for (const name of ["pointerup", "pointercancel"]) this.svg.addEventListener(name, drop);
   }
