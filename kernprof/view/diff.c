@@ -303,7 +303,8 @@ static void add_limits(const struct clp_diff *diff, struct clp_buf *out)
         clp_diff_text_add_breach(&diff->breaches[i], diff->folder, out);
 }
 
-/* Prints the limits that were broken on standard error, for people, when the output is JSON or a page, or goes to a file. */
+/* Prints the limits that were broken on standard error, for people, when the output is JSON or a page, or goes to a
+ * file. */
 static void print_limits(const struct clp_diff *diff)
 {
     struct clp_buf text;

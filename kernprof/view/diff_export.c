@@ -240,14 +240,12 @@ static PyObject *function_of(const struct clp_diff *diff,
         clp_comparison_change(comparison, &function->samples, CLP_MEASURE_total);
 
     PyObject *dict = Py_BuildValue(
-                         "{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N,s:N}", "name",
-                         text_of(one->name, strlen(one->name)), "file", file_of(before),
-                         file_of(after), "line", first_line_of(before), first_line_of(after),
-                         "verdicts",
-                         verdicts_of(function->verdicts), "total",
-                         change_of(comparison, CLP_MEASURE_total, &total), "measures",
-                         changes_of(comparison, &function->samples), "lines",
-                         rows_of(diff, function), "callers", callers_of(diff, function));
+        "{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N,s:N}", "name", text_of(one->name, strlen(one->name)), "file",
+        file_of(before), file_of(after), "line", first_line_of(before), first_line_of(after), "verdicts",
+        verdicts_of(function->verdicts), "total", change_of(comparison, CLP_MEASURE_total, &total), "measures",
+        changes_of(comparison, &function->samples), "lines", rows_of(diff, function), "callers",
+        callers_of(diff, function));
+
     if (dict != NULL && is_for(diff, "html") &&
         !clp_dict_set(dict, "number", PyLong_FromSsize_t(number_of(comparison, function))))
         Py_CLEAR(dict);
@@ -354,13 +352,12 @@ static PyObject *confidence_of(const struct clp_comparison *comparison)
 /* `said`, if it is not NULL, is what the page says above its tables. */
 static PyObject *object_of(const struct clp_diff *diff, const char *said)
 {
-    PyObject *object = Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff",
-                         "version", 1, "before", side_of(diff, CLP_OLD), "after",
-                         side_of(diff, CLP_NEW), "noise_floor",
-                         floor_of(&diff->comparison.options), "confidence",
-                         confidence_of(&diff->comparison), "summary",
-                         summary_of(&diff->comparison), "functions", functions_of(diff), "gates",
-                         limits_of(diff));
+    PyObject *object = Py_BuildValue(
+        "{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff", "version", 1, "before",
+        side_of(diff, CLP_OLD), "after", side_of(diff, CLP_NEW), "noise_floor", floor_of(&diff->comparison.options),
+        "confidence", confidence_of(&diff->comparison), "summary", summary_of(&diff->comparison), "functions",
+        functions_of(diff), "gates", limits_of(diff));
+
     if (object != NULL && said != NULL && !clp_dict_set(object, "said", text_of(said, strlen(said))))
         Py_CLEAR(object);
     return object;

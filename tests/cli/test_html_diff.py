@@ -38,8 +38,8 @@ def compare(folder, *words, code=0, env=None):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """old.lprof and new.lprof: work is 21 ms slower and 3 MiB larger, fast is 4 ms faster, same is the same, one is gone,
-    one is new."""
+    """old.lprof and new.lprof: work is 21 ms slower and 3 MiB larger, fast is 4 ms faster, same is the same, one is
+    gone, one is new."""
     folder = tmp_path_factory.mktemp("diff")
     write(folder / "old.lprof",
           function("work", {2: (1, 10), 3: (101, 5), 4: (100, 20, 1), 5: (1, 3), 6: (1, 0)}, OLD_WORK),
@@ -99,7 +99,8 @@ def test_the_source_has_the_lines_of_both_sides(page, report):  # noqa: F811
     page.open(report)
     assert page.text("#name") == "work" and page.text("#place") == "/srv/prog.py:1"
     assert page.text("#sums") == (
-        "Time 38.0 ms → 59.0 ms, +21.0 ms (+55.3 %) · Increment 1.00 MiB → 4.00 MiB, +3.00 MiB (+300.0 %) · slower, grown")
+        "Time 38.0 ms → 59.0 ms, +21.0 ms (+55.3 %) · Increment 1.00 MiB → 4.00 MiB, +3.00 MiB (+300.0 %)"
+        " · slower, grown")
     found = [(old, new, mark, text.strip()) for old, new, mark, _, text in rows_of_source(page)]
     rows = page.rows("source")
     assert [(old, new, mark) for old, new, mark, _ in found] == [

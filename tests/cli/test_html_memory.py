@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Memory over time and leaks in the page, in headless Chromium: a span of time is chosen with the mouse and with keys, a
-stay opens its function, and lines that leak are marked."""
+"""Memory over time and leaks in the page, in headless Chromium: a span of time is chosen with the mouse and with keys,
+a stay opens its function, and lines that leak are marked."""
 import pytest
 from browser import browser  # noqa: F401  (a fixture)
 from opened_page import make, page  # noqa: F401  (a fixture)
@@ -58,8 +58,8 @@ def listed(page):  # noqa: F811
     return sorted((row["Function"], row["From"], row["Process"]) for row in page.rows("stays"))
 
 
-ALL = [("<b>lostU+202E", "70.0 ms", "1"), ("Box.hot", "10.0 ms", "1"), ("cold", "20.0 ms", "1"), ("cold", "40.0 ms", "1"),
-       ("cold", "85.0 ms", "2"), ("cold", "90.0 ms", "1")]  # fmt: skip
+ALL = [("<b>lostU+202E", "70.0 ms", "1"), ("Box.hot", "10.0 ms", "1"), ("cold", "20.0 ms", "1"),
+       ("cold", "40.0 ms", "1"), ("cold", "85.0 ms", "2"), ("cold", "90.0 ms", "1")]  # fmt: skip
 
 
 def test_all_stays_are_listed_the_longest_first(page, report):  # noqa: F811
@@ -203,12 +203,14 @@ def test_the_mark_leads_to_the_list_and_the_list_to_the_line(page, leaking):  # 
 def test_a_mark_can_be_read_on_a_phone(page, leaking):  # noqa: F811
     with page.phone():
         page.open(leaking)
-        assert page.text("#notes").startswith("Line 12 leaks 6.00 MiB, 1.50 KiB per epoch, 2.00 KiB per second, 87.5 % sure, held by ")
+        assert page.text("#notes").startswith(
+            "Line 12 leaks 6.00 MiB, 1.50 KiB per epoch, 2.00 KiB per second, 87.5 % sure, held by ")
         page.click("#back")
         assert page.column("Function") == ["Box.hotleaks", "cold", "quiet"]
 
 
 def test_a_mark_is_not_cut_off(page, leaking):  # noqa: F811
     page.open(leaking)
-    cut = page.js("""return [...document.querySelectorAll("#source td.code")].map((cell) => cell.scrollWidth - cell.clientWidth)""")
+    cut = page.js("""return [...document.querySelectorAll("#source td.code")].map(
+        (cell) => cell.scrollWidth - cell.clientWidth)""")
     assert len(cut) >= 5 and max(cut) <= 0

@@ -68,7 +68,7 @@ class _View:
         rows = [self._row(function) for function in self.functions]
         return _dump({
             "rows": rows, "files": list(self.files), "memory": False, "leaks": [], "calls": False,
-            "measures": [[name, *_TITLES[name]] for name in self.names],
+            "measures": [_TITLES[name] for name in self.names],
             "confidence": self.comparison["confidence"] is not None, "hidden": texts.HIDDEN, "kinds": colours.KINDS,
             "nothing": "Nothing changed.", "coloured": -1 if self.runs is None else len(self.runs),
         })  # fmt: skip
@@ -166,7 +166,9 @@ class _View:
         """The change in percent, or a word for what cannot have one."""
         word = next((word for word in ("new", "gone") if word in verdicts), None)
         share = change["percent"]
-        return "" if not change["changed"] else word or ("" if share is None else format(share, "+,.%df" % (abs(share) < 1000)))
+        if not change["changed"]:
+            return ""
+        return word or ("" if share is None else format(share, "+,.%df" % (abs(share) < 1000)))
 
 
 _KINDS = {"+": "added", "-": "removed", "~": "edited"}

@@ -48,8 +48,8 @@ def parts(*names):
 
 
 def facts(classes, facts, end=""):
-    """A list of facts as markup. `facts` has the name of each ("": none), its text, and its share of the run: above 0 it
-    has a bar. Facts without a text are not known, and left out. `end` stands behind each name."""
+    """A list of facts as markup. `facts` has the name of each ("": none), its text, and its share of the run: above 0
+    it has a bar. Facts without a text are not known, and left out. `end` stands behind each name."""
     return texts.Markup('<dl class="%s">%s</dl>' % (classes, "".join(
         '<div class="%s">%s<dd>%s</dd></div>' % (
             texts.bar(share, 1, "of-run") if share else "plain",

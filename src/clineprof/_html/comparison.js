@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the page of a comparison shows: both sides of functions, lines and calls, which are read from the JSON in the
-// page. All numbers, marks and verdicts are those of `clineprof diff`; nothing is compared here. The names that source.js,
-// lines.js and page.js use are the same in profile.js and calls.js.
+// page. All numbers, marks and verdicts are those of `clineprof diff`; nothing is compared here. The names that
+// source.js, lines.js and page.js use are the same in profile.js and calls.js.
 "use strict";
 
 // ---- the comparison
@@ -11,7 +11,7 @@ const BEFORE = 0, AFTER = 1, CHANGE = 2, PERCENT = 3, CHANGED = 4, MARGIN = 5; /
 const OLD = 0, NEW = 1;
 const counted = (number) => count(Number.isInteger(number) ? number : Number(number.toFixed(1))); // may be an average
 const WRITTEN = { count: counted, ns: time, bytes: size };
-const MEASURES = profile.measures.map(([key, title, unit]) => ({ key, title, write: WRITTEN[unit], isSize: unit === "bytes" }));
+const MEASURES = profile.measures.map(([title, unit]) => ({ title, write: WRITTEN[unit], isSize: unit === "bytes" }));
 const HITS = MEASURES.length - 1; // the place of hits, which are the last measure
 const FIRST_ORDER = { functions: "change0", lines: "change0" }; // the columns that sort at first
 const HAS_FILES = false; // can whole files be shown?
@@ -22,8 +22,8 @@ const opened = new Map();
 const readDetails = linesOfJson("data-lines");
 
 // Returns {changes: a list for each measure, ran, verdicts: of each line of the comparison, columns, rows, colours}. The
-// rows are those of the table: an edited line has two, what it was and what it is. The number of a row is unique: that of
-// a line that is gone is negative.
+// rows are those of the table: an edited line has two, what it was and what it is. The number of a row is unique: that
+// of a line that is gone is negative.
 function detailsOf(i) {
   let found = opened.get(i);
   if (found) return found;
@@ -60,8 +60,8 @@ const numberOf = ([from, to]) => to ?? (from === null ? undefined : -from);
 // ---- columns of a change
 
 const signed = (value, write) => (value > 0 ? "+" : "") + write(value);
-const percentOf = (change) =>
-  (change[PERCENT] === null ? "" : signed(change[PERCENT], (value) => grouped(value.toFixed(Math.abs(value) < 1000 ? 1 : 0))));
+const percentOf = ({ [PERCENT]: share }) =>
+  (share === null ? "" : signed(share, () => grouped(share.toFixed(Math.abs(share) < 1000 ? 1 : 0))));
 
 // Tells a change in words: "20.1 ms → 40.3 ms, +20.2 ms (+100.5 %)".
 function told(change, write) {
@@ -70,8 +70,8 @@ function told(change, write) {
 }
 
 // Returns the columns of one measure. changeOf(id) is the change, 0 where the line did not run; has(id, side): did it
-// run on the side? verdictOf(id) has the words "new" and "gone", which stand in place of a percentage. Of other measures
-// than the first the titles name the measure.
+// run on the side? verdictOf(id) has the words "new" and "gone", which stand in place of a percentage. The titles name
+// the measure, unless it is the first one.
 function changeColumns({ title, write, isSize }, place, { ids, changeOf, has, verdictOf }) {
   const largest = most(ids.map((id) => sizeOf(changeOf(id)))), isFirst = place === 0;
   const only = (id) => (changeOf(id)?.[CHANGED] ? changeOf(id) : null);
@@ -86,7 +86,7 @@ function changeColumns({ title, write, isSize }, place, { ids, changeOf, has, ve
   const side = (name, field, side) => column(name, `${title} ${name}`, 13,
     (id) => (changeOf(id) && has(id, side) ? changeOf(id)[field] : -Infinity),
     (id) => (isShown(id) && has(id, side) ? write(changeOf(id)[field]) : ""));
-  const colour = (cell, id) => cell.classList.add(only(id)[CHANGE] > 0 ? "worse" : "better");
+  const sense = (id) => (write === counted ? "hits" : only(id)[CHANGE] > 0 ? "worse" : "better");
   return {
     before: side("before", BEFORE, OLD),
     after: side("after", AFTER, NEW),
@@ -94,15 +94,15 @@ function changeColumns({ title, write, isSize }, place, { ids, changeOf, has, ve
       (id) => (only(id) ? signed(only(id)[CHANGE], write) : ""),
       (cell, id) => {
         cell.title = `${title} ${told(only(id), write)}`;
-        if (write !== counted) colour(cell, id);
-        bar(cell, only(id)[CHANGE], largest, write === counted ? "of-hits" : only(id)[CHANGE] > 0 ? "of-worse" : "of-better");
+        cell.classList.add(sense(id));
+        bar(cell, only(id)[CHANGE], largest, "of-" + sense(id));
       }, "After less before, where it is more than noise. Sorted by size"),
     margin: column("margin", isFirst ? "±" : `${title} ±`, 11, (id) => only(id)?.[MARGIN] ?? -Infinity,
       (id) => (only(id) ? write(only(id)[MARGIN]) : ""), undefined, "The true change is within this margin"),
     percent: column("percent", isFirst ? "%" : `${title} %`, 10,
       (id) => only(id)?.[PERCENT] ?? (only(id) ? Math.sign(only(id)[CHANGE]) * Infinity : 0),
       (id) => (only(id) ? verdictOf(id).match(/\b(new|gone)\b/)?.[0] ?? percentOf(only(id)) : ""),
-      (cell, id) => void (write !== counted && colour(cell, id)), "The change, relative to before"),
+      (cell, id) => cell.classList.add(sense(id)), "The change, relative to before"),
   };
 }
 
@@ -264,8 +264,8 @@ function edgeColumns(ids) {
 }
 
 function showEdges(i) {
-  const all = edges.map((_, edge) => edge);
-  const of = { callers: all.filter((edge) => edges[edge][CALLEE] === i), callees: all.filter((edge) => edges[edge][CALLER] === i) };
+  const those = (end) => [...edges.keys()].filter((edge) => edges[edge][end] === i);
+  const of = { callers: those(CALLEE), callees: those(CALLER) };
   const least = narrow.matches ? 18 : 24;
   const text = (key, title, value, fill) => ({ key, title, text: true, value, fill });
   callers.scroller.hidden = !of.callers.length;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every page has: functions in files, from the JSON in the page; the program's text, which is put into the page only
-// as text nodes; bars.
+// What every page has: functions in files, from the JSON in the page; the program's text, which is put into the page
+// only as text nodes; bars.
 "use strict";
 
 const at = (id) => document.getElementById(id);

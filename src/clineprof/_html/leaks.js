@@ -4,6 +4,7 @@
 
 const LEAK_FUNCTION = 0, LEAK_LINE = 1, KEPT = 2, PER_EPOCH = 3, PER_SECOND = 4, SURE = 5, LEAK_TEXT = 6, HELD_BY = 7;
 const leaks = profile.leaks;
+const leaksByLine = Map.groupBy(leaks, (leak) => leak[LEAK_LINE]);
 const leaksOf = (i) => leaks.filter((leak) => leak[LEAK_FUNCTION] === i);
 
 // ---- the list
@@ -32,7 +33,7 @@ function leakColumns() {
     number("second", "Per second", PER_SECOND, size),
     number("sure", "Sure %", SURE, (share) => percent(share, 1)),
     text("function", "Function", 22, (id) => functions[leaks[id][LEAK_FUNCTION]][NAME]),
-    text("place", "Place", 26, (id) => placeOf(leaks[id][LEAK_FUNCTION]).replace(/^.*\//s, "").replace(/\d+$/, leaks[id][LEAK_LINE])),
+    text("place", "Place", 26, (id) => shortPlaceOf(leaks[id][LEAK_FUNCTION]).replace(/\d+$/, leaks[id][LEAK_LINE])),
     text("holder", "Held by", 40, (id) => leaks[id][HELD_BY]),
   ];
 }
@@ -61,27 +62,29 @@ const shortlyToldOf = (leak) =>
   toldOfLeak(leak).filter((_, place, told) => place < 2 || (leak[HELD_BY] && place === told.length - 1)).join(", ");
 
 // Returns how much room the marks of a line in the source take, in characters of its text.
-function markLength(number) {
-  return leaks.reduce((sum, leak) =>
-    leak[LEAK_LINE] === number && shown.members.has(leak[LEAK_FUNCTION]) ? sum + shortlyToldOf(leak).length + 4 : sum, 0);
-}
+const markLength = (number) =>
+  leaksAt(shown.members, number).reduce((sum, leak) => sum + shortlyToldOf(leak).length + 4, 0);
 
 // Returns the leaks of a function in full, for the notes below its source.
-const leaksToldOf = (i) => leaksOf(i).map((leak) => `Line ${leak[LEAK_LINE]} ${toldOfLeak(leak).map(plain).join(", ")}.`);
+const leaksToldOf = (i) =>
+  leaksOf(i).map((leak) => `Line ${leak[LEAK_LINE]} ${toldOfLeak(leak).map(plain).join(", ")}.`);
 
-// Marks the line of the source, if it leaks. `members` are the functions in the source.
+// Returns the leaks of a line of the source. `members` are the functions in the source.
+const leaksAt = (members, number) =>
+  (leaksByLine.get(number) ?? []).filter((leak) => members.has(leak[LEAK_FUNCTION]));
+
+// Marks the line of the source, if it leaks.
 function markLeaks(cell, row, members, number) {
-  for (const leak of leaks) {
-    if (leak[LEAK_LINE] !== number || !members.has(leak[LEAK_FUNCTION])) continue;
-    row.classList.add("leaks");
-    putLeak(cell, leak);
-  }
+  const found = leaksAt(members, number);
+  row.classList.toggle("leaks", found.length > 0);
+  for (const leak of found) putLeak(cell, leak);
 }
 
 // Marks a function in a list with what its lines leak together.
 function markLeaking(cell, i) {
   const found = leaksOf(i);
   if (!found.length) return;
-  const mark = cell.appendChild(element("span", "leak", narrow.matches ? "leaks" : `leaks ${size(found.reduce((sum, leak) => sum + leak[KEPT], 0))}`));
+  const sum = found.reduce((sum, leak) => sum + leak[KEPT], 0);
+  const mark = cell.appendChild(element("span", "leak", narrow.matches ? "leaks" : `leaks ${size(sum)}`));
   mark.title = found.map((leak) => `line ${leak[LEAK_LINE]}: ${toldOfLeak(leak).map(plain).join(", ")}`).join("\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory over time: the drawing (timeline.py makes it), in which a span of time can be chosen, and the list of the stays
-// that lie in the span. A stay is the time from a function's call to its end.
+// Memory over time: the drawing (timeline.py makes it), in which a span of time can be chosen, and the list of the
+// stays that lie in the span. A stay is the time from a function's call to its end.
 "use strict";
 
 const STAY_FUNCTION = 0, STAY_NAME = 1, ENTER = 2, LEAVE = 3, STAY_PID = 4; // of a stay
@@ -9,8 +9,8 @@ const STEP = 0.01, LONG_STEP = 0.1; // of the whole time, by key
 const drawn = (name) => document.createElementNS("http://www.w3.org/2000/svg", name);
 
 class Timeline {
-  // stays: a list for each stay. left, right, bottom: where the drawing's time begins and ends, and where its curves end,
-  // in the units of the drawing. begin, end: those times.
+  // stays: a list for each stay. left, right, bottom: where the drawing's time begins and ends, and where its curves
+  // end, in the units of the drawing. begin, end: those times.
   constructor(svg, { stays, begin, end, left, right, bottom }) {
     Object.assign(this, { svg, stays, begin, end, left, right, bottom });
     this.span = null; // [from, to] in nanoseconds
@@ -28,7 +28,8 @@ class Timeline {
 
   // Fills the table when it is first shown.
   read() {
-    if (!this.table.columns && this.stays.length) this.table.show(stayColumns(this.stays), narrow.matches ? 18 : 24, this.within());
+    if (!this.table.columns && this.stays.length)
+      this.table.show(stayColumns(this.stays), narrow.matches ? 18 : 24, this.within());
     this.tell();
   }
 
@@ -67,7 +68,8 @@ class Timeline {
   }
 
   timeAt(event) {
-    const box = this.svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * this.svg.viewBox.baseVal.width;
+    const box = this.svg.getBoundingClientRect();
+    const x = (event.clientX - box.left) / box.width * this.svg.viewBox.baseVal.width;
     return this.inside(this.begin + (x - this.left) / (this.right - this.left) * (this.end - this.begin));
   }
 
@@ -152,7 +154,8 @@ class Timeline {
   }
 
   moveEnd(end, { key, shiftKey }) {
-    const span = [...(this.span ?? [this.begin, this.end])], step = (this.end - this.begin) * (shiftKey ? LONG_STEP : STEP);
+    const span = [...(this.span ?? [this.begin, this.end])];
+    const step = (this.end - this.begin) * (shiftKey ? LONG_STEP : STEP);
     const to = { ArrowLeft: span[end] - step, ArrowDown: span[end] - step, ArrowRight: span[end] + step,
       ArrowUp: span[end] + step, Home: this.begin, End: this.end }[key];
     if (to === undefined) return false;
@@ -181,7 +184,8 @@ class Timeline {
 
 function stayColumns(stays) {
   const moment = (key, title, of, hint) => ({
-    key, title, width: 13, hint, value: (id) => of(stays[id]), fill: (cell, id) => void (cell.textContent = time(of(stays[id]))),
+    key, title, width: 13, hint, value: (id) => of(stays[id]),
+    fill: (cell, id) => void (cell.textContent = time(of(stays[id]))),
   });
   const columns = [
     {

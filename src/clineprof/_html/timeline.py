@@ -21,8 +21,8 @@ def drawing(timeline):
 
 
 def data(timeline, places):
-    """What timeline.js needs to choose a span of time in the drawing; None when nothing is drawn. `places` has the place
-    in the page of each function: {(file, line, name): place}."""
+    """What timeline.js needs to choose a span of time in the drawing; None when nothing is drawn. `places` has the
+    place in the page of each function: {(file, line, name): place}."""
     made = _made(timeline)
     return made and {
         "begin": made.begin, "end": made.end, "left": LEFT, "right": WIDTH - RIGHT, "bottom": made.height - BOTTOM,
@@ -64,8 +64,8 @@ class Drawing:
     """A drawing of curves and stays.
 
     curves: [(name as markup, or "", [(nanoseconds, bytes), ..])]; every curve needs points
-    stays: [(function's name, text of the tooltip, level, enter, leave)], for the page with a number that names the stay;
-        stays outside the window are left out
+    stays: [(function's name, text of the tooltip, level, enter, leave)], for the page with a number that names the
+        stay; stays outside the window are left out
     height: height of the curves in pixels. window: (begin, end) in nanoseconds; None: from 0 to the last point
     parts: the markup; the caller can add more
     """
@@ -137,7 +137,8 @@ class Drawing:
         shown = texts.escape(texts.plain(name))
         text = '<text x="%.1f" y="%d">%s</text>' % (left + 3, top + ROW - 4, shown)
         return '<g class="stay"%s><title>%s: %s</title><rect x="%.1f" y="%d" width="%.1f" height="%d"/>%s</g>' % (
-            ' data-stay="%d"' % number[0] if number else "", shown, told, left, top, width, ROW - 2, text if width > LETTER * len(name) + 6 else "")
+            ' data-stay="%d"' % number[0] if number else "", shown, told, left, top, width, ROW - 2,
+            text if width > LETTER * len(name) + 6 else "")
 
 
 def _thin(points):
