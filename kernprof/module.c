@@ -135,6 +135,24 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+static int call_pending(void *function)
+{
+    PyObject *result = PyObject_CallNoArgs(function);
+
+    Py_DECREF((PyObject *)function);
+    Py_XDECREF(result);
+    return result != NULL ? 0 : -1;
+}
+
+static PyObject *module_call_soon(PyObject *module, PyObject *function)
+{
+    (void)module;
+    if (Py_AddPendingCall(call_pending, Py_NewRef(function)) == 0)
+        Py_RETURN_TRUE;
+    Py_DECREF(function);
+    Py_RETURN_FALSE;
+}
+
 /* ---- the module ---- */
 
 static PyMethodDef module_methods[] = {
@@ -158,6 +176,9 @@ static PyMethodDef module_methods[] = {
      "identity()\n--\n\nReturns (pid, start, machine and pid namespace) of this process, three str."},
     {"recording", module_recording, METH_NOARGS,
      "recording()\n--\n\nReturns whether any Profiler of this process counts at the moment."},
+    {"call_soon", module_call_soon, METH_O,
+     "call_soon(function)\n--\n\nHas the main thread call function() before its next instructions. False if too many calls\n"
+     "wait already."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"tracers", module_tracers, METH_NOARGS,

@@ -493,3 +493,26 @@ bool clp_imports_select_loaded(struct clp_imports *imports)
     Py_XDECREF(modules);
     return done;
 }
+
+bool clp_imports_select_main(struct clp_imports *imports, const char *name)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "__main__"); /* borrowed */
+
+    if (module == NULL || !PyModule_CheckExact(module) || is_seen(imports, name))
+        return true;
+    Py_INCREF(module);
+    bool done = select_in_loaded(imports, module, name);
+    Py_DECREF(module);
+    return done;
+}
+
+bool clp_imports_select_function(struct clp_imports *imports, PyObject *function, const char *module)
+{
+    PyObject *file = ((PyCodeObject *)PyFunction_GetCode(function))->co_filename; /* borrowed, the code holds it */
+    char resolved[PATH_MAX];
+    struct choice choice;
+    const struct clp_chooser chooser = {chooses, &choice};
+
+    return !begin_choice(&choice, imports, module, file, file, resolved) ||
+           clp_profiler_prepare_function(imports->profiler, function, &chooser);
+}

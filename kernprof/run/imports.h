@@ -57,4 +57,11 @@ const struct clp_target *clp_imports_target_of(const struct clp_imports *imports
  * exception set. */
 bool clp_imports_select_loaded(struct clp_imports *imports);
 
+/* Selects in `__main__`, which clp_imports_select_loaded leaves to the run. `name` is the name by which targets know
+ * the program. False with an exception set. */
+bool clp_imports_select_main(struct clp_imports *imports, const char *name);
+
+/* Selects in a function, and in what is defined in it, what the targets name. False with an exception set. */
+bool clp_imports_select_function(struct clp_imports *imports, PyObject *function, const char *module);
+
 #endif

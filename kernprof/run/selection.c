@@ -101,6 +101,29 @@ static PyObject *selection_select_loaded(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+static PyObject *selection_select_main(PyObject *self, PyObject *name)
+{
+    PyObject *bytes = NULL;
+
+    if (!PyUnicode_FSConverter(name, &bytes))
+        return NULL;
+    bool done = clp_imports_select_main(&cast(self)->lasting->imports, PyBytes_AS_STRING(bytes));
+    Py_DECREF(bytes);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *selection_select_function(PyObject *self, PyObject *arguments)
+{
+    PyObject *function, *module = NULL;
+    bool done = false;
+
+    if (PyArg_ParseTuple(arguments, "O!O&:select_function", &PyFunction_Type, &function, PyUnicode_FSConverter,
+                         &module))
+        done = clp_imports_select_function(&cast(self)->lasting->imports, function, PyBytes_AS_STRING(module));
+    Py_XDECREF(module);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
 static PyObject *selection_unmatched(PyObject *self, PyObject *nothing)
 {
     const struct clp_targets *targets = &cast(self)->lasting->imports.targets;
@@ -121,6 +144,11 @@ static PyObject *selection_unmatched(PyObject *self, PyObject *nothing)
 static PyMethodDef methods[] = {
     {"select_loaded", selection_select_loaded, METH_NOARGS,
      "select_loaded()\n--\n\nSelects in loaded modules whose code did not come through a wrapped loader."},
+    {"select_main", selection_select_main, METH_O,
+     "select_main(name)\n--\n\nSelects in __main__. `name` is the name by which targets know the program."},
+    {"select_function", selection_select_function, METH_VARARGS,
+     "select_function(function, module)\n--\n\nSelects in a function of this module, and in what it defines, what the\n"
+     "targets name."},
     {"unmatched", selection_unmatched, METH_NOARGS,
      "unmatched()\n--\n\nReturns the targets that no code has matched so far, a list of str."},
     {NULL, NULL, 0, NULL},

@@ -312,6 +312,9 @@ PyObject *clp_viewer_main(PyObject *list)
         code = clp_ab_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_ATTACH) ||
+             clp_command_is(words.count, words.items, CLP_COMMAND_DUMP))
+        code = run_in_python("clineprof._attach.command", list);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))
         code = run_in_python("clineprof._mem.command", list);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_HOOK))

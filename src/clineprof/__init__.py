@@ -14,6 +14,7 @@ HOMES = {
     "MemitResult": "_compat.memory_usage",
     "Profile": "_profile",
     "assert_no_leaks": "_profile.leaks",
+    "listen": "_attach.listen",
     "load": "_profile",
     "load_ipython_extension": "_notebook.magics",
     "memit": "_compat.memory_usage",
@@ -42,3 +43,15 @@ def __getattr__(name):
     error = AttributeError("module 'clineprof' has no attribute %r" % name)
     error.name, error.obj = name, __import__("sys").modules[__name__]
     raise error
+
+
+def _listen():
+    """Lets signals in, where the environment asks for it (_attach/listen.py)."""
+    import sys
+
+    environment = getattr(sys.modules.get("os"), "environ", ())
+    if "CLINEPROF_SIGNAL" in environment or "CLINEPROF_ATTACH" in environment:
+        __import__("clineprof._attach.listen", fromlist=("at_start",)).at_start()
+
+
+_listen()

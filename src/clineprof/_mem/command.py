@@ -12,6 +12,7 @@ import tempfile
 import time
 
 from clineprof import _boot
+from clineprof._boot.parser import Parser
 from clineprof._mem import memfile
 from clineprof._mem.memfile import MIB, Wrong
 
@@ -28,14 +29,6 @@ commands:
 """
 BACKENDS = {**memfile.BACKENDS, "rss": "rss", "pss": "pss", "uss": "uss"}
 WRITE_EVERY = 0.5  # seconds; if this program is killed, at most this much of a recording is lost
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that complains in one line."""
-
-    def error(self, message):
-        _boot.complain(self.prog, "%s; see %s --help" % (message, self.prog))
-        self.exit(2)
 
 
 def main(words):

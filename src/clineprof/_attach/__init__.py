@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""Profiles a process that runs already: `clineprof attach`.
+
+command.py is the side of the user. It puts a request and a script into a folder that only the target's user can read
+(place.py), and opens a door: a way to have the target run the script (doors.py). The script calls window.py in the
+target, which counts for some seconds, writes the profile, and leaves everything as it was.
+
+The two sides talk over a socket in the folder, in lines of JSON. Each line of the target has one key:
+
+    {"began": {"functions": number, "tracer": str, "waiting": [str, ..], "notes": [str, ..]}}
+    {"wrote": path}, the profile is complete
+    {"failed": str}, nothing is profiled any more; the text says why
+
+The user's side sends {"end": true} to end the window early. If it goes away instead, the window lasts as long as was
+asked for.
+"""

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""The commands `clineprof attach` and `clineprof dump`."""
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+from clineprof import _boot
+from clineprof._attach import doors
+from clineprof._attach.place import Folder, Refused, Target
+from clineprof._boot.parser import Parser
+
+ME = "clineprof"
+GRACE = 60.0  # seconds that writing the profile may take
+
+# What the target executes. It may come to it late, when nobody waits any more; then it only cleans up. The names that
+# it uses are not seen by the program, as the interpreter gives the script a namespace of its own.
+SCRIPT = """\
+import os, sys, time
+if time.time() > {deadline!r}:
+    for name in os.listdir({here!r}):
+        os.unlink({here!r} + name)
+    os.rmdir({here!r})
+else:
+    sys.path.insert(0, {package!r})
+    try:
+        import clineprof._attach.window
+    finally:
+        sys.path.remove({package!r})
+    sys.modules["clineprof._attach.window"].begin({here!r} + "request.json")
+"""
+
+
+def main(words):
+    """Runs the command, and returns the exit code. `words` is the whole command line, ["clineprof", "attach", ..] or
+    ["clineprof", "dump", ..]."""
+    name = "%s %s" % (ME, words[1])
+    try:
+        options = PARSERS[words[1]](name).parse_args(words[2:])
+        return COMMANDS[words[1]](options).run()
+    except Refused as error:
+        _boot.complain(name, str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as error:
+        return error.code or 0
+
+
+def _parser(name, text, **more):
+    parser = Parser(prog=name, usage="%s [options] PID" % name, add_help=False, description=text, **more)
+    parser.add_argument("pid", type=_number, metavar="PID", help="the process's number")
+    parser.add_argument("--wait", type=_seconds, default=10.0, metavar="N",
+                        help="how long to wait until the process runs Python code (default: 10)")
+    parser.add_argument("-h", "--help", action="help", help="print this help")
+    return parser
+
+
+def _attach_parser(name):
+    parser = _parser(name, "Profiles a process that runs already, line by line, and leaves it as it was.",
+                     epilog="Without -p: all functions of files outside the standard library and site-packages.")
+    add = parser.add_argument
+    add("-p", "--prof-mod", action="append", default=[], metavar="WHAT",
+        help="profile this file, folder, module, class or function; repeatable, or with commas")
+    add("--exclude", action="append", default=[], metavar="PATTERN", help="leave out names and paths like this")
+    add("-s", "--seconds", type=_seconds, default=10.0, metavar="N", help="how long to count (default: 10)")
+    add("-o", "--outfile", metavar="FILE", help="write the profile to FILE (default: PROGRAM-PID.lprof)")
+    add("-v", "--view", action="store_true", help="print the report")
+    add("--no-memory", action="store_true", help="count hits and time only")
+    add("--source", choices=("functions", "files", "none"), default="functions", help="whose text the profile keeps")
+    return parser
+
+
+def _dump_parser(name):
+    return _parser(name, "Prints what each thread of a running process executes now, the innermost call first.")
+
+
+def _number(text):
+    if not text.isdecimal() or not int(text):
+        raise ValueError
+    return int(text)
+
+
+def _seconds(text):
+    seconds = float(text)
+    if not 0 < seconds < 1e9:
+        raise ValueError
+    return seconds
+
+
+_number.__name__, _seconds.__name__ = "process number", "number of seconds"  # in argparse's messages
+
+
+class Visit:
+    """One request to a process, and what it answers."""
+
+    def __init__(self, options):
+        self.options = options
+        self.target = Target(options.pid)
+        self.buffer = b""
+        self.is_late = False  # the target may still come to the request, and then removes it
+
+    def run(self):
+        """Returns the exit code. Raises Refused."""
+        package = _package(self.target)
+        folder = Folder(self.target)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(os.path.join(folder.path, "socket"))
+                listener.listen(1)
+                folder.give("socket")
+                request = {"deadline": time.time() + self.options.wait, "socket": folder.inside("socket"),
+                           "folder": folder.inside(""), **self.request(folder)}  # fmt: skip
+                folder.write("request.json", json.dumps(request))
+                folder.write("script.py", SCRIPT.format(
+                    package=package, here=folder.inside(""), deadline=request["deadline"]))  # fmt: skip
+                doors.open_door(self.target, folder.inside("script.py"))
+                with self._accept(listener) as connection:
+                    return self.talk(connection)
+        finally:
+            if not self.is_late:
+                folder.remove()
+
+    def _accept(self, listener):
+        end = time.monotonic() + self.options.wait
+        while time.monotonic() < end:
+            ready, _, _ = select.select([listener], [], [], 0.1)
+            if ready:
+                return listener.accept()[0]
+            if not self.target.is_there():
+                raise Refused("process %d has ended" % self.target.pid)
+        self.is_late = True
+        raise Refused("process %d ran no Python code for %g s, so nothing is done; it is in C code, or stopped"
+                      % (self.target.pid, self.options.wait))
+
+    def next(self, connection, seconds):
+        """The next message. Raises Refused if there is none within so many seconds, or if it tells of a failure."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self.buffer:
+            try:
+                ready, _, _ = select.select([connection], [], [], max(0.0, end - time.monotonic()))
+                more = connection.recv(1 << 16) if ready else None
+            except KeyboardInterrupt:
+                self.interrupt(connection)
+                continue
+            except OSError:
+                more = b""
+            if more == b"":
+                raise Refused("process %d has ended%s" % (self.target.pid, self.rescue()))
+            if more is None:
+                raise Refused("process %d does not answer" % self.target.pid)
+            self.buffer += more
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        message = json.loads(line)
+        if "failed" in message:
+            raise Refused("process %d: %s" % (self.target.pid, message["failed"]))
+        return message
+
+
+class Attachment(Visit):
+    """`clineprof attach`."""
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.outfile = os.path.abspath(options.outfile or "%s-%d.lprof" % (_name(options.pid), options.pid))
+        # the target's user may not be allowed to write where we are, or sees other files there
+        self.collects = bool(self.target.root) or self.target.uid != os.geteuid()
+        self.is_interrupted = False
+        self.written = self.outfile
+
+    def request(self, folder):
+        options = self.options
+        if self.collects:
+            self.written = os.path.join(folder.path, "profile.lprof")
+        words = [word for value in options.prof_mod for word in value.split(",") if word]
+        return {
+            "outfile": folder.inside("profile.lprof") if self.collects else self.outfile,
+            "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in words],
+            "exclude": options.exclude, "seconds": options.seconds, "memory": not options.no_memory,
+            "source": options.source,
+        }  # fmt: skip
+
+    def talk(self, connection):
+        began = self.next(connection, GRACE)["began"]
+        for target in began["unmatched"]:
+            _boot.complain(ME + " attach", "-p %s: no loaded code matches so far" % target)
+        sys.stderr.write("Counting in %d function%s of process %d for %g s; Ctrl-C ends it early\n" % (
+            began["functions"], "s" * (began["functions"] != 1), self.target.pid, self.options.seconds))  # fmt: skip
+        self.next(connection, self.options.seconds + GRACE)
+        if self.collects:
+            with open(self.written, "rb") as file:
+                _boot.core().write(self.outfile, file.read(), 0o600)
+        return self._show(self.outfile)
+
+    def interrupt(self, connection):
+        """Ctrl-C asks the target to end its window."""
+        if self.is_interrupted:
+            return
+        self.is_interrupted = True
+        try:
+            connection.sendall(b'{"end": true}\n')
+        except OSError:
+            pass  # the target has ended, which the next message would tell
+
+    def rescue(self):
+        """How to get the counts of a target that was killed, in words."""
+        live = self.outfile + ".live"
+        return "; its counts are in '%s', which clineprof recover opens" % live if os.path.exists(live) else ""
+
+    def _show(self, path):
+        path = os.path.relpath(path) if path.startswith(os.getcwd() + "/") else path
+        print("Wrote profile results to '%s'" % _boot.shown(path), flush=True)
+        if self.options.view:
+            return _boot.core().main("view", ["clineprof", path])
+        print("Inspect results with:\n%s -m clineprof %s" % tuple(map(_boot.core().quoted, (sys.executable, path))))
+        return 0
+
+
+class Dump(Visit):
+    """`clineprof dump`."""
+
+    def request(self, folder):
+        return {"dump": True}
+
+    def talk(self, connection):
+        for i, (name, calls) in enumerate(self.next(connection, GRACE)["stacks"]):
+            print("\n" * (i != 0) + _boot.shown(name))
+            for file, line, function in calls:
+                print("    " + _boot.shown("%s:%s in %s" % (file, line, function)))
+        sys.stdout.flush()
+        return 0
+
+    def interrupt(self, connection):
+        raise KeyboardInterrupt
+
+    def rescue(self):
+        return ""
+
+
+PARSERS = {"attach": _attach_parser, "dump": _dump_parser}
+COMMANDS = {"attach": Attachment, "dump": Dump}
+
+
+def _package(target):
+    """The folder of the package that the target can import. Raises Refused if there is none for its interpreter."""
+    folder = os.path.abspath(__file__).rsplit("/", 3)[0]
+    version = "%d%d" % target.version
+    for name in os.listdir(folder + "/clineprof"):
+        if name.startswith("_core.cpython-%s-" % version) and os.path.exists(target.root + folder):
+            return folder
+    raise Refused("no clineprof module is built for %s (Python %d.%d), which process %d runs; %s" % (
+        target.exe, *target.version, target.pid,
+        _boot.remedy(folder).replace(sys.executable, _boot.core().quoted(target.exe))))  # fmt: skip
+
+
+def _name(pid):
+    """The name of the program, for the file of the profile: that of the script, or the module behind -m."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as file:
+            words = os.fsdecode(file.read()).split("\0")[1:]
+    except OSError:
+        words = []
+    for i, word in enumerate(words):
+        if word == "-m":
+            return os.path.basename((words + [""])[i + 1]) or "python"
+        if word and not word.startswith("-"):
+            return os.path.basename(word)
+    return "python"

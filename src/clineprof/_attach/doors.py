@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""The ways to have a running interpreter execute a script.
+
+From 3.14 on the interpreter has a door of its own: sys.remote_exec (PEP 768). It must be called by an interpreter of
+the same version. An older interpreter must listen to a signal (listen.py)."""
+import os
+import signal
+import subprocess
+import sys
+
+from clineprof._attach.place import Refused
+
+KNOCK = "import sys; sys.remote_exec(int(sys.argv[1]), sys.argv[2])"
+
+
+def open_door(target, script):
+    """Has the target execute the script soon; `script` is the path as the target sees it. Raises Refused, and then
+    nothing has happened."""
+    if target.signal is not None:
+        _signal(target)
+    elif target.version >= (3, 14):
+        _remote_exec(target, script)
+    else:
+        raise Refused("process %d is Python %d.%d, which lets nobody in unless it listens: call clineprof.listen() in "
+                      "the program, or start it with CLINEPROF_SIGNAL=USR2" % (target.pid, *target.version))
+
+
+def _signal(target):
+    """A process without the handler would die of the signal, so everything is checked before it is sent. The file
+    descriptor stands for this process, even if its number is given to another one meanwhile."""
+    try:
+        descriptor = os.pidfd_open(target.pid)
+    except OSError as error:
+        raise Refused("there is no process %d: %s" % (target.pid, error.strerror)) from None
+    try:
+        if not target.is_there() or not target.takes(target.signal):
+            raise Refused("process %d does not listen to signal %d now" % (target.pid, target.signal))
+        signal.pidfd_send_signal(descriptor, target.signal)
+    except PermissionError:
+        raise Refused(target.not_ours()) from None
+    except ProcessLookupError:
+        raise Refused("there is no process %d" % target.pid) from None
+    finally:
+        os.close(descriptor)
+
+
+def _remote_exec(target, script):
+    python = _interpreter(target)
+    done = subprocess.run([python, "-I", "-S", "-c", KNOCK, str(target.pid), script], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="backslashreplace")
+    if done.returncode == 0:
+        return
+    last = (done.stderr.strip().splitlines() or ["it ended with %d" % done.returncode])[-1]
+    if "PermissionError" in last or "Operation not permitted" in last:
+        raise Refused(target.not_ours())
+    raise Refused("process %d does not let us in: %s" % (target.pid, last.partition(": ")[2] or last))
+
+
+def _interpreter(target):
+    """An interpreter of the target's version that runs here."""
+    if sys.version_info[:2] == target.version:
+        return sys.executable
+    if target.root:
+        raise Refused("process %d has a file system of its own; run clineprof with Python %d.%d to reach it"
+                      % (target.pid, *target.version))
+    return target.exe if os.access(target.exe, os.X_OK) else "/proc/%d/exe" % target.pid

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""What the user's side must know of the target, and the folder through which the two talk."""
+import os
+import re
+import shutil
+import tempfile
+
+PREFIX = "clineprof-attach-"  # of the folder in the target's /tmp, before the target's number
+MARK = "/memfd:clineprof-listens-"  # of a mapping in a process that listens, before the number of the signal
+PYTHON = re.compile(r"/(?:lib)?python(3\.\d+)[a-z]*(?:\.so[.\d]*)?(?: \(deleted\))?$")
+
+
+class Refused(Exception):
+    """The process cannot be reached. The text is one line for the user."""
+
+
+class Target:
+    """A process, seen from outside. Raises Refused if there is none, or if it is no CPython.
+
+    pid: its number here; own_pid: its number in its own pid namespace
+    uid, gid: its effective user and group
+    exe: the path of its interpreter in its own file system
+    version: (3, 14)
+    root: the path of its file system, "" if it is ours
+    signal: the number of the signal that it listens to; None: it does not listen
+    """
+
+    def __init__(self, pid):
+        self.pid = pid
+        status = self._read("status").splitlines()
+        self.status = dict(line.partition(":\t")[::2] for line in status)
+        if self.status.get("State", "Z")[0] in "ZX":
+            raise Refused("there is no process %d" % pid)
+        self.own_pid = int(self.status.get("NSpid", str(pid)).split()[-1])
+        self.uid, self.gid = (int(self.status[name].split()[1]) for name in ("Uid", "Gid"))
+        self.start = self._start()
+        self.root = "" if self._is_in_our_mounts() else "/proc/%d/root" % pid
+        maps = [line.split(None, 5)[5] for line in self._read("maps").splitlines() if line.count(" ") >= 5
+                and len(line.split(None, 5)) == 6]  # fmt: skip
+        self.exe = self._exe()
+        self.version = self._version([self.exe, *maps])
+        marks = [int(path[len(MARK):].split()[0]) for path in maps if path.startswith(MARK)]
+        self.signal = marks[-1] if marks else None
+
+    def _read(self, name):
+        try:
+            with open("/proc/%d/%s" % (self.pid, name), encoding="utf-8", errors="surrogateescape") as file:
+                return file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            raise Refused("there is no process %d" % self.pid) from None
+        except PermissionError:
+            raise Refused(self.not_ours()) from None
+
+    def not_ours(self):
+        if self.uid != os.geteuid():
+            return "process %d belongs to another user (%d); become this user, or root" % (self.pid, self.uid)
+        return ("the system does not allow to look into process %d; become root, or see kernel.yama.ptrace_scope"
+                % self.pid)  # fmt: skip
+
+    def _start(self):
+        """When the process began: its number may be given to another process later."""
+        return self._read("stat").rpartition(")")[2].split()[19]
+
+    def is_there(self):
+        try:
+            return self._start() == self.start
+        except Refused:
+            return False
+
+    def _is_in_our_mounts(self):
+        try:
+            theirs, ours = (os.stat("/proc/%s/root/" % pid) for pid in (self.pid, "self"))
+            return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino) and (
+                os.readlink("/proc/%d/ns/mnt" % self.pid) == os.readlink("/proc/self/ns/mnt"))  # fmt: skip
+        except PermissionError:
+            raise Refused(self.not_ours()) from None
+        except OSError:
+            raise Refused("there is no process %d" % self.pid) from None
+
+    def _exe(self):
+        try:
+            return os.readlink("/proc/%d/exe" % self.pid)
+        except OSError:
+            raise Refused(self.not_ours()) from None
+
+    def _version(self, paths):
+        for path in paths:
+            found = PYTHON.search(path)
+            if found:
+                return tuple(map(int, found[1].split(".")))
+        raise Refused("process %d is not Python: it runs %s" % (self.pid, self.exe))
+
+    def takes(self, signal):
+        """Does the process have a handler for this signal, which is not blocked?"""
+        status = Target(self.pid).status
+        bit = 1 << (signal - 1)
+        return bool(int(status["SigCgt"], 16) & bit) and not int(status["SigBlk"], 16) & bit
+
+
+class Folder:
+    """A folder in the target's /tmp, which only the target's user may read. `path` is its path here; inside(name) is
+    the path of a file in it as the target sees it."""
+
+    def __init__(self, target):
+        self.target = target
+        there = target.root + "/tmp"
+        try:
+            self.path = tempfile.mkdtemp(prefix="%s%d-" % (PREFIX, target.own_pid), dir=there)
+            if target.uid != os.geteuid():
+                os.chown(self.path, target.uid, target.gid)
+        except OSError as error:
+            raise Refused("cannot make a folder in the target's /tmp: %s" % error.strerror) from None
+
+    def inside(self, name):
+        return os.path.join(self.path[len(self.target.root):], name)
+
+    def give(self, name):
+        """Lets the target's user have a file of ours in the folder."""
+        os.chmod(os.path.join(self.path, name), 0o600)
+        if self.target.uid != os.geteuid():
+            os.chown(os.path.join(self.path, name), self.target.uid, self.target.gid)
+
+    def write(self, name, text):
+        """Writes a file at once: it has its name when it is complete."""
+        aside = os.path.join(self.path, name + ".new")
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8",
+                  errors="surrogateescape") as file:  # fmt: skip
+            file.write(text)
+        self.give(name + ".new")
+        os.rename(aside, os.path.join(self.path, name))
+
+    def remove(self):
+        shutil.rmtree(self.path, ignore_errors=True)

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: MIT
+"""What runs in the target: counts for some seconds, writes a profile, and gives every function its own code back."""
+import _thread
+import atexit
+import json
+import os
+import select
+import socket
+import sys
+import threading
+import time
+import types
+
+from clineprof import _boot
+from clineprof._attach.place import PREFIX
+from clineprof._boot import files
+
+PATIENCE = 5.0  # seconds that a fork waits for our thread to end
+LONGEST = 3600.0  # seconds that one wait may last; the system's functions take no arbitrary numbers
+MOST_NAMES = 10  # functions that a message names
+
+STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
+INSTALLED = ["*/site-packages/*", "*/dist-packages/*", STANDARD_LIBRARY + "/*", "<frozen *"]
+
+_lock = _thread.allocate_lock()  # protects _open
+_open = None  # the Window of this process; None: there is none
+_follows_forks = False
+
+
+def begin(path):
+    """Opens the window that the request in this file describes, and returns. A request whose deadline is past does
+    nothing. A thread of its own ends the window. Never raises."""
+    talk = None
+    try:
+        with open(path, encoding="utf-8") as file:
+            request = json.load(file)
+        if time.time() > request["deadline"]:
+            _remove(request["folder"])
+            return
+        talk = Talk(request["socket"])
+        if request.get("dump"):
+            talk.say("stacks", _stacks())
+            talk.close()
+        else:
+            _begin(request, talk)
+    except Exception as error:
+        if talk is not None:
+            talk.say("failed", _told(error))
+            talk.close()
+
+
+def begin_own(request):
+    """Opens a window that the program's own signal asks for. Messages go to standard error. Never raises."""
+    if _open is not None:
+        return  # the window that is open goes on
+    talk = Messages()
+    try:
+        _begin(request, talk)
+    except Exception as error:
+        talk.say("failed", _told(error))
+
+
+def _told(error):
+    return str(error) if type(error) is RuntimeError else "%s: %s" % (type(error).__name__, error)
+
+
+def _begin(request, talk):
+    global _open, _follows_forks
+    window = Window(request, talk)
+    with _lock:
+        if _open is not None:
+            raise RuntimeError("another clineprof counts in this process, for %.0f more seconds" % _open.left())
+        _open = window
+    try:
+        if not _follows_forks:
+            os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forget_in_child)
+            _follows_forks = True
+        window.start()
+        window.start_keeper()
+    except BaseException:
+        window.drop()
+        raise
+
+
+def _before_fork():
+    """os.fork() warns of threads, which the program may not have without us."""
+    if _open is not None:
+        _open.stop_keeper()
+
+
+def _after_fork():
+    """Starts the thread again. os.fork() looks for threads when it is about to return, so the main thread starts ours
+    behind that. A fork in another thread warns in any case."""
+    if _open is None:
+        return
+    caller = sys._getframe(1)
+    if _thread.get_native_id() == os.getpid():
+        _start_behind(caller, caller.f_lasti)
+    else:
+        _open.start_keeper()
+
+
+def _start_behind(caller, place):
+    """Starts the thread when the frame has left this instruction, the call of os.fork(). Other tools' functions for
+    forks may run before that."""
+    frame = sys._getframe()
+    while frame is not None and frame is not caller:
+        frame = frame.f_back
+    is_forking = frame is not None and frame.f_lasti == place
+    if not is_forking or not _boot.core().call_soon(lambda: _start_behind(caller, place)):
+        if _open is not None:
+            _open.start_keeper()
+
+
+def _forget_in_child():
+    """A fork has no thread that would end the window. So it ends here, and its counts are the parent's."""
+    global _open, _lock
+    _lock = _thread.allocate_lock()
+    window, _open = _open, None
+    if window is not None:
+        window.leave_to_parent()
+
+
+class Talk:
+    """The target's end of the socket. Nothing here raises: the user's side may go away at any time."""
+
+    def __init__(self, path):
+        self.socket = None
+        try:
+            self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+            self.socket.connect(path)
+        except OSError:
+            self.close()
+
+    def say(self, what, content):
+        try:
+            if self.socket is not None:
+                self.socket.sendall(json.dumps({what: content}).encode() + b"\n", socket.MSG_NOSIGNAL)
+        except OSError:
+            self.close()
+
+    def asks_to_end(self):
+        """Reads what the user's side says: does it ask to end the window?"""
+        try:
+            if self.socket.recv(4096):
+                return True
+        except OSError:
+            pass
+        self.close()
+        return False
+
+    def is_open(self):
+        return self.socket is not None
+
+    def close(self):
+        if self.socket is not None:
+            self.socket.close()
+            self.socket = None
+
+
+class Messages:
+    """Takes the place of Talk where nobody listens: tells the program's user what happens."""
+
+    def say(self, what, content):
+        text = {"wrote": "Wrote profile results to '%s'", "failed": "nothing is profiled: %s"}.get(what)
+        if text is not None:
+            _boot.complain("clineprof", text % content)
+
+    def is_open(self):
+        return False
+
+    def close(self):
+        pass
+
+
+class Window:
+    """Some seconds in which the functions that the request names are counted."""
+
+    def __init__(self, request, talk):
+        self.request, self.talk = request, talk
+        self.end = time.monotonic() + request["seconds"]
+        self.profiler = self.selection = self.recording = None
+        self.done = _thread.allocate_lock()  # held from the moment that the window is being ended
+        self.keeper = self.kept = 0  # the system's number of the thread that ends the window; 0: there is none
+        self.wakes, self.wake = os.pipe()  # what is written to the second one wakes the keeper, which then ends
+        self.guard = _thread.allocate_lock()  # held while the pipe is closed, and while something is written to it
+
+    def left(self):
+        return max(0.0, self.end - time.monotonic())
+
+    # ---- begin ----
+
+    def start(self):
+        request = self.request
+        core = _boot.core()
+        # Monitoring changes code objects in place, so bodies that run already count from their next line.
+        self.profiler = core.Profiler(tracer="monitoring" if sys.version_info >= (3, 12) else None,
+                                      memory=request["memory"], source=request["source"])
+        self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _command())
+        excluded = request["exclude"] + ([] if request["targets"] else INSTALLED)
+        self.selection = core.Selection(self.profiler, request["targets"] or ["/"], excluded)
+        self._select()
+        atexit.register(self.finish)
+        self.end = time.monotonic() + request["seconds"]
+        self.talk.say("began", {"functions": len(self.profiler.snapshot()["functions"]),
+                                "unmatched": self.selection.unmatched() if request["targets"] else []})  # fmt: skip
+
+    def _select(self):
+        self.selection.select_main(_program())
+        for code, module in _running():
+            cells = tuple(types.CellType() for _ in code.co_freevars)
+            function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
+            self.selection.select_function(function, module)
+
+    # ---- end ----
+
+    def start_keeper(self):
+        """Starts the thread that ends the window, unless there is one, or the window is being ended."""
+        if self.keeper == 0 and not self.done.locked():
+            self.keeper = -1
+            _thread.start_new_thread(self._keep, ())
+
+    def stop_keeper(self):
+        """Ends the thread, and waits until the system knows of none. If it ends the window just now, it may do so."""
+        if self.keeper in (0, _thread.get_native_id()):
+            return
+        with self.guard:
+            if self.wake >= 0:
+                os.write(self.wake, b"x")
+        end = time.monotonic() + PATIENCE
+        while self.keeper != 0 or os.path.exists("/proc/self/task/%d" % self.kept):
+            if time.monotonic() > end:
+                return
+            time.sleep(0.0001)
+
+    def _keep(self):
+        """Ends the window when its time is over, or when the user's side asks for it."""
+        self.keeper = self.kept = _thread.get_native_id()
+        while self.left() > 0:
+            sources = select.poll()
+            sources.register(self.wakes, select.POLLIN)
+            if self.talk.is_open():
+                sources.register(self.talk.socket, select.POLLIN)
+            ready = [descriptor for descriptor, _ in sources.poll(min(self.left(), LONGEST) * 1000)]
+            if self.wakes in ready:
+                os.read(self.wakes, 1)
+                break
+            if ready and self.talk.asks_to_end():
+                self.end = 0
+        if self.left() == 0:
+            self.finish()
+        self.keeper = 0
+
+    def finish(self):
+        """Writes the profile and closes the window; done once, by the thread above or at the end of the process."""
+        is_first = self.done.acquire(False)
+        self.stop_keeper()
+        if not is_first:
+            return
+        try:
+            self.recording.stop()
+            self.recording.gather(_command())
+            path = files.save(self.request["outfile"], self.recording.render("lprof"), self._complain)
+            self.recording.close(path is not None)
+            if path is not None:
+                self.talk.say("wrote", path)
+        except Exception as error:
+            self._complain(_told(error))
+        finally:
+            self.drop()
+
+    def _complain(self, text):
+        self.talk.say("failed", text)
+
+    def drop(self):
+        """Closes the window without writing."""
+        global _open
+        atexit.unregister(self.finish)
+        self.forget()
+        self._clean()
+        self.talk.close()
+        with _lock:
+            if _open is self:
+                _open = None
+
+    def _clean(self):
+        """Removes the folder of the request. The user's side does it, too, unless it was killed."""
+        folder = self.request.get("folder")
+        if folder is None or self.talk.is_open() or self.request["outfile"].startswith(folder):
+            return  # the user's side removes the folder if it is there, and takes a profile out of it
+        _remove(folder)
+
+    def leave_to_parent(self):
+        self.done.acquire(False)
+        atexit.unregister(self.finish)
+        if self.profiler is not None:
+            self.profiler.after_fork()
+        self.forget()
+        self.talk.close()
+
+    def forget(self):
+        with self.guard:
+            os.close(self.wakes), os.close(self.wake)
+            self.wakes = self.wake = -1
+        self.selection = self.recording = None
+        profiler, self.profiler = self.profiler, None
+        if profiler is not None:
+            profiler.close()
+
+
+def _remove(folder):
+    try:
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+    except OSError:
+        pass
+
+
+def _command():
+    return " ".join(map(_boot.core().quoted, sys.orig_argv))
+
+
+def _program():
+    """The name by which -p knows the program, as under ckernprof."""
+    main = vars(sys.modules["__main__"])
+    specification = main.get("__spec__")
+    if specification is not None:
+        return specification.name
+    return os.path.basename(str(main.get("__file__") or "__main__")).removesuffix(".py")
+
+
+def _running():
+    """(code, the module's name) of each body that is on a thread's stack: the body of the script, for one, is reached by
+    no function."""
+    program = _program()
+    found = {frame.f_code: frame.f_globals.get("__name__") for _, frames in _frames() for frame in frames}
+    return [(code, program if name == "__main__" else name if type(name) is str else "")
+            for code, name in found.items()]  # fmt: skip
+
+
+def _frames():
+    """(identity of the thread, its frames from the innermost on) of each thread, without our own frames."""
+    for thread, frame in sorted(sys._current_frames().items()):
+        frames = []
+        while frame is not None:
+            name = frame.f_globals.get("__name__")
+            is_ours = type(name) is str and name.startswith("clineprof._attach.")
+            if not is_ours and "/" + PREFIX not in frame.f_code.co_filename:
+                frames.append(frame)
+            frame = frame.f_back
+        yield thread, frames
+
+
+def _stacks():
+    """What each thread executes now: [[thread's name, [[file, line, function], ..]], ..], the innermost call first."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return [[names.get(thread, "thread %d" % thread),
+             [[frame.f_code.co_filename, frame.f_lineno, _name_of(frame.f_code)] for frame in frames]]
+            for thread, frames in _frames()]  # fmt: skip
+
+
+def _name_of(code):
+    return getattr(code, "co_qualname", code.co_name)

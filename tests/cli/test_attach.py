@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: MIT
+"""`clineprof attach` and clineprof.listen: a process that runs already is profiled for some seconds, and goes on as
+before. The targets are real servers; what they count themselves is compared with the profile."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from harness import BUILD, SANITIZED, Profile, clean_environment, viewer_command
+
+HAS_DOOR = sys.version_info >= (3, 14)  # of the interpreter's own
+IN_PLACE = sys.version_info >= (3, 12)  # bodies that run already count
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(SANITIZED, reason="times out under AddressSanitizer")]
+
+LISTEN = "" if HAS_DOOR else f"""\
+import sys
+sys.path.insert(0, {str(BUILD / 'python')!r})
+import clineprof
+clineprof.listen(seconds=1)
+"""
+
+SERVER = """\
+import http.server, os, threading
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    count = 0
+    def do_GET(self):
+        Handler.count += 1
+        body = self.answer().encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+    def answer(self):
+        if self.path == "/fds":
+            return "%d %d" % (len(os.listdir("/proc/self/fd")), threading.active_count())
+        total = 0
+        for i in range(100):
+            total += i  # turns
+        return "%d %d" % (self.count, total)
+    def log_message(self, *words):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"""
+
+LOOP = """\
+import time
+
+def step():
+    return sum(range(200))
+
+def serve():
+    count = 0
+    while True:
+        step()  # called
+        count += 1  # counted
+
+print("ready", flush=True)
+serve()
+"""
+
+
+class Target:
+    """A running program, with clineprof.listen() where the interpreter has no door of its own."""
+
+    def __init__(self, folder, text, listen=LISTEN, **options):
+        self.folder = folder
+        self.path = folder / "app.py"
+        self.path.write_text(listen + text)
+        self.process = subprocess.Popen([sys.executable, "app.py"], cwd=folder, env=clean_environment(), text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self.first = self.process.stdout.readline()
+        self.pid = self.process.pid
+
+    def line(self, mark):
+        return next(i for i, line in enumerate(self.path.read_text().splitlines(), 1) if mark in line)
+
+    def get(self, path=""):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.first.strip()}/{path}", timeout=20) as answer:
+            return answer.read().decode()
+
+    def attach(self, *words):
+        """`clineprof attach` with these words, started; it counts when this returns."""
+        command = [*viewer_command(), "attach", self.pid, "-o", "out.lprof", *words]
+        started = subprocess.Popen(list(map(str, command)), cwd=self.folder, env=clean_environment(), text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        told = started.stderr.readline()
+        assert re.fullmatch(r"Counting in \d+ functions? of process \d+ for .* s; Ctrl-C ends it early\n", told), (
+            told + started.stderr.read())
+        return started
+
+    def end(self):
+        """Ends the program, which must still run. Returns what it printed on standard error."""
+        assert self.process.poll() is None
+        self.process.kill()
+        return self.process.communicate()[1]
+
+
+@pytest.fixture
+def target(tmp_path):
+    made = []
+
+    def make(text, **options):
+        made.append(Target(tmp_path, text, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.process.kill()
+        one.process.communicate()
+
+
+def end_early(attached):
+    attached.send_signal(signal.SIGINT)
+    out, err = attached.communicate(timeout=60)
+    assert attached.returncode == 0, err
+    return out
+
+
+def attach(target, *words):
+    """Runs `clineprof attach` to its end: (exit code, standard output, standard error)."""
+    done = subprocess.run(list(map(str, [*viewer_command(), "attach", target.pid, "-o", "out.lprof", *words])),
+                          cwd=target.folder, env=clean_environment(), text=True, capture_output=True, timeout=90)
+    return done.returncode, done.stdout, done.stderr
+
+
+def refusal(*words, folder="."):
+    done = subprocess.run(list(map(str, [*viewer_command(), "attach", *words])), cwd=folder, text=True,
+                          env=clean_environment(), capture_output=True, timeout=90)
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def hits(folder, line, name="out.lprof"):
+    """The hits of a line in all functions of the profile; the line's number is given."""
+    return sum(counts.get(line, 0) for counts in Profile(folder / name).hits().values())
+
+
+def left_behind(pid):
+    return [path.name for path in pathlib.Path("/tmp").glob(f"clineprof-attach-{pid}-*")]
+
+
+# ---- what is counted ----
+
+
+def test_requests_of_a_server(target, tmp_path):
+    server = target(SERVER)
+    server.get()
+    attached = server.attach("--seconds", "60")
+    for _ in range(25):
+        server.get()
+    out = end_early(attached)
+    assert "Wrote profile results to 'out.lprof'\n" in out
+    assert hits(tmp_path, server.line("# turns")) == 25 * 100
+    assert server.get().split() == ["27", "4950"]
+    assert server.end() == "" and left_behind(server.pid) == []
+
+
+@pytest.mark.skipif(not IN_PLACE, reason="bodies that run already count from 3.12 on")
+def test_a_body_that_runs_counts_from_its_next_line(target, tmp_path):
+    loop = target(LOOP)
+    code, out, err = attach(loop, "-s", "0.3")
+    assert code == 0, err
+    called, counted = hits(tmp_path, loop.line("# called")), hits(tmp_path, loop.line("# counted"))
+    assert called > 100 and abs(called - counted) <= 1
+    assert loop.end() == ""
+
+
+def test_targets(target, tmp_path):
+    loop = target(LOOP)
+    code, out, err = attach(loop, "-s", "0.3", "-p", "app.step", "-p", "nosuch")
+    assert code == 0 and "clineprof attach: -p nosuch: no loaded code matches so far\n" in err
+    assert [name for _, _, name in Profile(tmp_path / "out.lprof").functions] == ["step"]
+    code, out, err = attach(loop, "-s", "0.3", "--exclude", "step", "-o", "rest.lprof")
+    assert code == 0, err
+    assert "step" not in [name for _, _, name in Profile(tmp_path / "rest.lprof").functions]
+
+
+def test_view(target):
+    code, out, err = attach(target(LOOP), "-s", "0.3", "-v", "--no-memory")
+    assert code == 0 and "Function: step at line" in out and "Mem usage" not in out
+
+
+def test_an_asyncio_loop(target, tmp_path):
+    server = target("""\
+import asyncio
+
+async def answer(reader, writer):
+    while await reader.readline():
+        writer.write(b"yes\\n")  # answered
+        await writer.drain()
+
+async def main():
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+""")
+    with socket.create_connection(("127.0.0.1", int(server.first)), timeout=20) as old:
+        def ask(connection, file):
+            connection.sendall(b"x\n")
+            assert file.readline() == b"yes\n"
+
+        file = old.makefile("rb")
+        ask(old, file)
+        attached = server.attach("-s", "60")
+        with socket.create_connection(("127.0.0.1", int(server.first)), timeout=20) as new:
+            ask(new, new.makefile("rb"))  # a call that begins now
+        for _ in range(7):
+            ask(old, file)  # a coroutine that was suspended when the window opened
+        end_early(attached)
+        ask(old, file)
+    assert hits(tmp_path, server.line("# answered")) == (8 if IN_PLACE else 1)
+    assert server.end() == ""
+
+
+# ---- nothing is left behind ----
+
+
+def test_again_and_again(target):
+    times = int(os.environ.get("CLINEPROF_TEST_ATTACHMENTS", "10"))
+    server = target(SERVER)
+    seen = []
+    for turn in range(times):
+        code, out, err = attach(server, "-s", "0.05", *["--no-memory"] * (turn % 2))
+        assert code == 0, err
+        seen.append((server.get("fds"), resident(server.pid)))
+    assert len({counts for counts, _ in seen[1:]}) == 1, seen
+    middle = times // 2
+    assert seen[-1][1] - seen[middle][1] < (times - middle) * 20_000, seen
+    assert server.end() == "" and left_behind(server.pid) == []
+
+
+def test_the_code_is_its_own_again(target, tmp_path):
+    """The program itself looks at its functions before and after."""
+    server = target("""\
+import sys, threading, time
+
+def f():
+    return 1
+
+def state():
+    tools = [sys.monitoring.get_tool(i) for i in range(6)] if hasattr(sys, "monitoring") else []
+    return [f.__code__ is code, f.__code__.co_code == text, tools, sys.gettrace(), threading.active_count()]
+
+code, text = f.__code__, f.__code__.co_code
+before = state()
+print("ready", flush=True)
+while not sys.stdin.read(1):
+    f()
+print(state() == before or state(), flush=True)
+""".replace("while not sys.stdin.read(1):\n    f()", "sys.stdin.read(1)"), stdin=subprocess.PIPE)
+    code, out, err = attach(server, "-s", "0.2")
+    assert code == 0, err
+    out, err = server.process.communicate("x", timeout=30)
+    assert (out, err) == ("True\n", "")
+
+
+def test_the_users_side_is_killed(target, tmp_path):
+    loop = target(LOOP)
+    attached = loop.attach("-s", "1")
+    attached.kill()
+    attached.communicate()
+    wait_until(lambda: (tmp_path / "out.lprof").exists() and not left_behind(loop.pid))
+    assert hits(tmp_path, next(i for i, line in enumerate(loop.path.read_text().splitlines(), 1)
+                               if "return sum" in line)) > 100
+    assert loop.end() == "" and not (tmp_path / "out.lprof.live").exists()
+
+
+# ---- what goes wrong ----
+
+
+def test_two_at_once(target, tmp_path):
+    loop = target(LOOP)
+    first = loop.attach("-s", "60")
+    code, out, err = attach(loop, "-s", "1")
+    assert (code, out) == (1, "")
+    assert re.fullmatch(r"clineprof attach: process \d+: another clineprof counts in this process, for \d+ more "
+                        r"seconds\n", err), err
+    end_early(first)
+    assert loop.end() == ""
+
+
+@pytest.mark.parametrize("end", ["exit", "killed"])
+def test_the_target_ends_meanwhile(target, tmp_path, end):
+    loop = target(SERVER.replace("server.serve_forever()", "for i in range(3): server.handle_request()"))
+    attached = loop.attach("-s", "60")
+    loop.get()
+    if end == "exit":
+        loop.get(), loop.get()
+    else:
+        loop.process.kill()
+    out, err = attached.communicate(timeout=60)
+    if end == "exit":
+        assert (attached.returncode, err) == (0, "") and "Wrote profile results" in out
+        assert hits(tmp_path, loop.line("# turns")) == 300
+    else:
+        assert (attached.returncode, err) == (1, f"clineprof attach: process {loop.pid} has ended; its counts are in "
+                                                 f"'{tmp_path}/out.lprof.live', which clineprof recover opens\n")
+        subprocess.run([*viewer_command(), "recover", tmp_path / "out.lprof.live"], check=True, cwd=tmp_path)
+        assert hits(tmp_path, loop.line("# turns")) == 100
+
+
+def test_a_fork_meanwhile(target, tmp_path):
+    loop = target("""\
+import os, sys
+
+def f(n):
+    return n + 1  # counted
+
+print("ready", flush=True)
+sys.stdin.readline()
+pid = os.fork()
+for i in range(10 if pid else 1000):
+    f(i)
+if pid:
+    os.waitpid(pid, 0)
+print(pid != 0, flush=True)
+if pid:
+    sys.stdin.readline()
+""", stdin=subprocess.PIPE)
+    attached = loop.attach("-s", "60")
+    loop.process.stdin.write("\n")
+    loop.process.stdin.flush()
+    assert [loop.process.stdout.readline() for _ in range(2)] == ["False\n", "True\n"]
+    end_early(attached)
+    assert hits(tmp_path, loop.line("# counted")) == 10
+    assert loop.end() == ""
+
+
+def test_a_process_in_c_code(target, tmp_path):
+    """The request comes to nothing, also when the process runs Python code again later."""
+    loop = target("""\
+import time
+print("ready", flush=True)
+sum(range(30_000_000)) + sum(range(30_000_000))
+print("python", flush=True)
+time.sleep(60)
+""")
+    loop.process.send_signal(signal.SIGSTOP)
+    code, out, err = attach(loop, "--wait", "0.5")
+    assert (code, out, err) == (1, "", f"clineprof attach: process {loop.pid} ran no Python code for 0.5 s, so nothing "
+                                       "is done; it is in C code, or stopped\n")
+    loop.process.send_signal(signal.SIGCONT)
+    assert loop.process.stdout.readline() == "python\n"
+    wait_until(lambda: left_behind(loop.pid) == [])
+    assert loop.end() == "" and not (tmp_path / "out.lprof").exists()
+
+
+def test_processes_that_cannot_be_reached(target, tmp_path):
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        exe = pathlib.Path(f"/proc/{sleeper.pid}/exe").resolve()
+        assert refusal(sleeper.pid) == (1, f"clineprof attach: process {sleeper.pid} is not Python: it runs {exe}\n")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert refusal(sleeper.pid) == (1, f"clineprof attach: there is no process {sleeper.pid}\n")
+    for words in ([], ["x"], ["0"], ["1", "2"], ["1", "-s", "0"], ["1", "--source", "all"], ["1", "--nosuch"]):
+        code, err = refusal(*words)
+        assert code == 2 and err.startswith("clineprof attach: ") and err.count("\n") == 1, err
+
+
+@pytest.mark.skipif(HAS_DOOR, reason="this interpreter has a door of its own")
+def test_an_interpreter_without_a_door(target):
+    loop = target(LOOP, listen="")
+    version = "%d.%d" % sys.version_info[:2]
+    assert refusal(loop.pid) == (1, (
+        f"clineprof attach: process {loop.pid} is Python {version}, which lets nobody in unless it listens: call "
+        "clineprof.listen() in the program, or start it with CLINEPROF_SIGNAL=USR2\n"))
+    assert loop.end() == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start another user's process")
+def test_another_users_process(target, tmp_path):
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    for path in tmp_path, *tmp_path.parents[:2]:
+        path.chmod(0o755)
+    try:
+        subprocess.run([sys.executable, "-c", LISTEN], check=True, capture_output=True, cwd="/", **nobody)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("other users cannot run this interpreter, or cannot read the build folder")
+    loop = target(LOOP, **nobody)
+    code, out, err = attach(loop, "-s", "0.3")
+    assert code == 0, err
+    assert hits(tmp_path, loop.line("return sum")) > 100
+    assert (tmp_path / "out.lprof").stat().st_uid == 0
+    assert loop.end() == "" and left_behind(loop.pid) == []
+
+
+# ---- clineprof dump ----
+
+
+def test_dump(target, tmp_path):
+    loop = target("""\
+import threading, time
+
+def outer():
+    inner()  # outer
+
+def inner():
+    print("ready", flush=True)
+    time.sleep(60)  # inner
+
+threading.Thread(target=threading.Event().wait, name="idle\\x1b[31m", daemon=True).start()
+outer()  # main
+""")
+    done = subprocess.run([*viewer_command(), "dump", str(loop.pid)], cwd=tmp_path, env=clean_environment(), text=True,
+                          capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = done.stdout.replace(str(loop.path), "app.py")
+    assert (f"MainThread\n    app.py:{loop.line('# inner')} in inner\n    app.py:{loop.line('# outer')} in outer\n"
+            f"    app.py:{loop.line('# main')} in <module>\n") in shown
+    assert "idle\\x1b[31m\n" in shown and "\x1b" not in shown and "threading.py" in shown
+    assert loop.end() == "" and left_behind(loop.pid) == []
+
+
+# ---- clineprof.listen ----
+
+
+def test_a_signal_opens_windows(target, tmp_path):
+    listen = f"""\
+import sys
+sys.path.insert(0, {str(BUILD / 'python')!r})
+import clineprof, signal
+clineprof.listen(signal.SIGUSR1, seconds=0.2, targets=["app.step"], outfile="mine.lprof")
+"""
+    loop = target(LOOP, listen=listen)
+    for name in "mine-1.lprof", "mine-2.lprof":
+        loop.process.send_signal(signal.SIGUSR1)
+        assert loop.process.stderr.readline() == f"clineprof: Wrote profile results to '{tmp_path}/{name}'\n"
+        assert [key[2] for key in Profile(tmp_path / name).functions] == ["step"]
+        assert hits(tmp_path, loop.line("return sum"), name) > 100
+    assert loop.end() == ""
+
+
+@pytest.mark.parametrize("words, message", [
+    ("seconds=0", "seconds must be above 0, not 0.0"),
+    ("signal=signal.SIGINT", "the program has a handler for signal 2 already"),
+    ("signal=signal.SIGKILL", ""),
+    ("signal=0", ""),
+    ("targets=[1]", ""),
+])
+def test_wrong_calls_of_listen(tmp_path, words, message):
+    text = f"import clineprof, signal\ntry:\n    clineprof.listen({words})\nexcept (ValueError, TypeError, OSError) as e:\n    print(e)"
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, text=True, capture_output=True,
+                          env=clean_environment({"PYTHONPATH": str(BUILD / "python")}))
+    assert done.returncode == 0 and done.stderr == "" and message in done.stdout and done.stdout.strip()
+
+
+def resident(pid):
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def wait_until(holds, seconds=30):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
