@@ -80,29 +80,23 @@ class _View:
         before = "%s:%d" % old if new and old and new != old else ""
         return [self.files.setdefault(file, len(self.files)), line, function["name"], ", ".join(function["verdicts"]),
                 before, [int(place is not None) for place in (old, new)],
-                [self._change(function["measures"][name], unit) for name, unit in zip(self.names, self.units)]]
+                [_change(function["measures"][name], unit) for name, unit in zip(self.names, self.units)]]
 
     def _place(self, function, side):
         file = function["file"][side]
         return None if file is None else (shown_file(file), function["line"][side])
 
-    def _change(self, change, unit):
-        """A change as [before, after, change, percent, changed, margin]; times in nanoseconds."""
-        scale = 1e9 if unit == "ns" else 1
-        before, after, by, margin = (change.get(key, 0) * scale for key in ("before", "after", "change", "margin"))
-        return [before, after, by, change["percent"], int(change["changed"]), margin]
-
     def details(self, function):
-        """What the page needs to show the source: a list for each property of the lines, and the changes as a column
-        for each measure. Lines that did not run have no changes."""
+        """What the page needs to show the source: a list for each property of the lines, and for each measure the
+        changes. Lines that did not run have none."""
         lines = function["lines"]
-        changes = [[self._change(line["measures"][name], unit) if any(line["ran"]) else 0 for line in lines]
+        changes = [[_change(line["measures"][name], unit) if any(line["ran"]) else 0 for line in lines]
                    for name, unit in zip(self.names, self.units)]  # fmt: skip
         return [
             *([line["line"][side] for line in lines] for side in (_OLD, _NEW)),
             *([line["text"][side] for line in lines] for side in (_OLD, _NEW)),
             "".join(line["mark"] for line in lines),
-            [line["ran"] for line in lines],
+            [line["ran"][_OLD] + 2 * line["ran"][_NEW] for line in lines],
             [", ".join(line["verdicts"]) for line in lines],
             changes,
             [(self.runs or {}).get((function["number"], side), 0) for side in (_OLD, _NEW)],
@@ -113,7 +107,7 @@ class _View:
         has only a name."""
         return [
             [self.places.get(call["number"], -1), call["name"], self.places[function["number"]],
-             *call["line"], self._change(call["calls"], "count"), self._change(call["time"], "ns")]
+             *call["line"], _change(call["calls"], "count"), _change(call["time"], "ns")]
             for function in self.functions for call in function["callers"]
         ]  # fmt: skip
 
@@ -169,6 +163,18 @@ class _View:
         if not change["changed"]:
             return ""
         return word or ("" if share is None else format(share, "+,.%df" % (abs(share) < 1000)))
+
+
+def _change(change, unit):
+    """A change as [before, after], and if it is more than noise also the change, its margin and its percentage. Times are
+    in nanoseconds."""
+    numbers = [change["before"], change["after"]]
+    if change["changed"]:
+        numbers += [change["change"], change.get("margin", 0)]
+    if unit == "ns":
+        numbers = [number * 1e9 for number in numbers]
+    numbers = [int(number) if number == int(number) else round(number, 1) for number in numbers]
+    return numbers + [change["percent"] and round(change["percent"], 2)] if change["changed"] else numbers
 
 
 _KINDS = {"+": "added", "-": "removed", "~": "edited"}

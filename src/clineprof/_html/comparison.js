@@ -7,7 +7,7 @@
 // ---- the comparison
 
 const VERDICTS = 3, ELSEWHERE = 4, SIDES = 5, CHANGES = 6; // of a function's row; ELSEWHERE: where it was, if elsewhere
-const BEFORE = 0, AFTER = 1, CHANGE = 2, PERCENT = 3, CHANGED = 4, MARGIN = 5; // of a change
+const BEFORE = 0, AFTER = 1, CHANGE = 2, MARGIN = 3, PERCENT = 4; // of a change; of noise only the first two
 const OLD = 0, NEW = 1;
 const counted = (number) => count(Number.isInteger(number) ? number : Number(number.toFixed(1))); // may be an average
 const WRITTEN = { count: counted, ns: time, bytes: size };
@@ -51,7 +51,7 @@ function detailsOf(i) {
 }
 
 // Returns the size of a change that is more than noise. A line that did not run has no change.
-const sizeOf = (change) => (change && change[CHANGED] ? Math.abs(change[CHANGE]) : 0);
+const sizeOf = (change) => Math.abs(change?.[CHANGE] ?? 0);
 
 const rowsOf = (i) => detailsOf(i).rows;
 const linesOf = (i) => detailsOf(i);
@@ -60,13 +60,16 @@ const numberOf = ([from, to]) => to ?? (from === null ? undefined : -from);
 // ---- columns of a change
 
 const signed = (value, write) => (value > 0 ? "+" : "") + write(value);
+const isReal = (change) => change?.[CHANGE] !== undefined; // is it more than noise?
 const percentOf = ({ [PERCENT]: share }) =>
   (share === null ? "" : signed(share, () => grouped(share.toFixed(Math.abs(share) < 1000 ? 1 : 0))));
 
 // Tells a change in words: "20.1 ms → 40.3 ms, +20.2 ms (+100.5 %)".
 function told(change, write) {
-  const sides = `${write(change[BEFORE])} → ${write(change[AFTER])}`, share = percentOf(change);
-  return change[CHANGED] ? `${sides}, ${signed(change[CHANGE], write)}${share && ` (${share} %)`}` : sides;
+  const sides = `${write(change[BEFORE])} → ${write(change[AFTER])}`;
+  if (!isReal(change)) return sides;
+  const share = percentOf(change);
+  return `${sides}, ${signed(change[CHANGE], write)}${share && ` (${share} %)`}`;
 }
 
 // Returns the columns of one measure. changeOf(id) is the change, 0 where the line did not run; has(id, side): did it
@@ -74,7 +77,7 @@ function told(change, write) {
 // the measure, unless it is the first one.
 function changeColumns({ title, write, isSize }, place, { ids, changeOf, has, verdictOf }) {
   const largest = most(ids.map((id) => sizeOf(changeOf(id)))), isFirst = place === 0;
-  const only = (id) => (changeOf(id)?.[CHANGED] ? changeOf(id) : null);
+  const only = (id) => (isReal(changeOf(id)) ? changeOf(id) : null);
   const isShown = (id) => changeOf(id) && !(isSize && !changeOf(id)[BEFORE] && !changeOf(id)[AFTER]);
   const column = (name, title, width, value, text, paint = () => {}, hint) => ({
     key: name + place, title, width: Math.max(width, title.length + 4), hint, value,
@@ -149,7 +152,7 @@ function sumsOf(i) {
   const row = functions[i];
   const said = MEASURES.slice(0, HITS).flatMap(({ title, write, isSize }, place) => {
     const change = row[CHANGES][place];
-    return isSize && !change[CHANGED] ? [] : [`${title} ${told(change, write)}`];
+    return isSize && !isReal(change) ? [] : [`${title} ${told(change, write)}`];
   });
   if (row[VERDICTS]) said.push(row[VERDICTS]);
   if (row[ELSEWHERE]) said.push(`before at ${plain(row[ELSEWHERE])}`);
@@ -169,10 +172,10 @@ function lineColumns({ function: i, rows, changes, ran, verdicts, colours }) {
   const of = (place) => changeColumns(MEASURES[place], place, {
     ids,
     changeOf: (row) => (rows.at[row] < 0 ? 0 : changes[place][rows.at[row]]),
-    has: (row, side) => ran[rows.at[row]][side],
+    has: (row, side) => !!(ran[rows.at[row]] & (1 << side)),
     verdictOf: (row) => verdicts[rows.at[row]],
   });
-  const changed = (place) => changes[place].some((change) => change && change[CHANGED]);
+  const changed = (place) => changes[place].some(isReal);
   const wanted = MEASURES.map((_, place) => place).filter((place) =>
     allColumns || place === 0 || (!narrow.matches && changed(place)));
   const number = (key, title, list) => ({
@@ -210,7 +213,7 @@ function putSides(cell, text, mark, colours, tr) {
 // ---- all lines
 
 const KEYS_OF_LINES = ["place", "change"]; // place: in the comparison, from 1 on; 0: what an edited line was
-const hasRun = (id) => lines.place[id] && detailsOf(lines.function[id]).ran[lines.place[id] - 1].includes(true);
+const hasRun = (id) => lines.place[id] && detailsOf(lines.function[id]).ran[lines.place[id] - 1] > 0;
 
 function lineListColumns() {
   const { place, function: of } = allLines();
@@ -218,7 +221,7 @@ function lineListColumns() {
   const columns = changeColumns(MEASURES[0], 0, {
     ids: Array.from(place.keys()),
     changeOf: (id) => (place[id] ? detailsOf(of[id]).changes[0][place[id] - 1] : 0),
-    has: (id, side) => detail(id, "ran")[side],
+    has: (id, side) => !!(detail(id, "ran") & (1 << side)),
     verdictOf: (id) => detail(id, "verdicts"),
   });
   return [...chosenOf(columns, 0), ...textsOfLines()];
