@@ -257,31 +257,31 @@ class Window:
         self.stop_keeper()
         if not is_first:
             return
+        path = failure = None
         try:
             self.recording.stop()
             self.recording.gather(_command())
             path = files.save(self.request["outfile"], self.recording.render("lprof"), self._complain)
             self.recording.close(path is not None)
-            if path is not None:
-                self.talk.say("wrote", path)
         except Exception as error:
-            self._complain(_told(error))
-        finally:
-            self.drop()
+            failure = _told(error)
+        self.drop(("failed", failure) if failure is not None else ("wrote", path) if path is not None else None)
 
     def _complain(self, text):
         self.talk.say("failed", text)
 
-    def drop(self):
-        """Closes the window without writing."""
+    def drop(self, last=None):
+        """Closes the window without writing. The last message is sent when all is as it was before the window."""
         global _open
         atexit.unregister(self.finish)
         self.forget()
         self._clean()
-        self.talk.close()
         with _lock:
             if _open is self:
                 _open = None
+        if last is not None:
+            self.talk.say(*last)
+        self.talk.close()
 
     def _clean(self):
         """Removes the folder of the request. The user's side does it, too, unless it was killed."""
