@@ -273,8 +273,8 @@ static PyObject *functions_of(const struct clp_diff *diff)
 
 /* ---- limits ---- */
 
-/* A broken limit as a dict. For GitHub `gone` says that the line or function is no longer there, so that no annotation
- * can be shown at it. */
+/* A broken limit as a dict. For GitHub and the page `gone` says that the line or function is no longer there, so that
+ * no annotation can be shown at it. The page also has the function's number. */
 static PyObject *breach_of(const struct clp_diff *diff, const struct clp_breach *breach)
 {
     const struct clp_compared_row *row = breach->row;
@@ -288,7 +288,10 @@ static PyObject *breach_of(const struct clp_diff *diff, const struct clp_breach 
         text_of(one->name, strlen(one->name)), "text",
         row != NULL ? row_text(row, after ? CLP_NEW : CLP_OLD) : none(), "change",
         change_of(&diff->comparison, breach->limit->measure, &breach->change));
-    if (dict != NULL && is_for(diff, "github") && !clp_dict_set(dict, "gone", PyBool_FromLong(!after)))
+    if (dict != NULL && !is_for(diff, "json") && !clp_dict_set(dict, "gone", PyBool_FromLong(!after)))
+        Py_CLEAR(dict);
+    if (dict != NULL && is_for(diff, "html") &&
+        !clp_dict_set(dict, "number", PyLong_FromSsize_t(number_of(&diff->comparison, breach->function))))
         Py_CLEAR(dict);
     return dict;
 }

@@ -335,6 +335,32 @@ def test_limits_are_told(page, made):  # noqa: F811
     page.open(path)
     assert "Limits are broken:\ntime>+20%" in page.text(".facts")
     assert "work: time 20.0 ms -> 40.0 ms" in said
+    page.click("#tab-limits")
+    assert page.text("#tab-limits") == "Broken limits 3"
+    # the lines that are new have every limit of this kind against them
+    titles = "Function", "Limit", "Before", "After", "Source"
+    assert [tuple(row[title] for title in titles) for row in page.rows("limits")] == [
+        ("work", "time>+20%", "20.0 ms", "40.0 ms", "step(i, 1)"), ("fresh", "time>+20%", "0", "7.00 ms", "pass"),
+        ("work", "time>+20%", "0", "4.00 ms", "more()")]  # fmt: skip
+    page.driver.find_elements("css selector", "#limits td button")[2].click()
+    assert page.text("#name") == "work"
+    assert page.js("return document.querySelector('#source .selected').cells[1].textContent") == "4"
+
+
+def test_limits_of_what_is_gone_and_of_whole_functions(page, made):  # noqa: F811
+    path, _ = compare(made, "--fail-on", "hits<-0,total>4ms", "old.lprof", "new.lprof", code=3)
+    page.open(path)
+    page.click("#tab-limits")
+    rows = page.rows("limits")
+    found = {(row["Function"], row["Limit"]): place for place, row in enumerate(rows)}
+    buttons = page.driver.find_elements("css selector", "#limits td button")
+    buttons[found["work", "hits<-0"]].click()
+    assert page.js("return document.querySelector('#source .selected').cells[0].textContent") == "5"  # rest()
+    buttons[found["fresh", "total>4ms"]].click()
+    assert page.text("#name") == "fresh"
+    buttons[found["same", "total>4ms"]].click()  # it did not change, so that it is not in the page
+    assert page.text("#name") == "fresh"
+    assert rows[found["same", "total>4ms"]]["After"] == "5.00 ms"
 
 
 def test_bad_input(made):

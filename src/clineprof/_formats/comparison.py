@@ -68,6 +68,7 @@ class _View:
         rows = [self._row(function) for function in self.functions]
         return _dump({
             "rows": rows, "files": list(self.files), "memory": False, "leaks": [], "calls": False,
+            "limits": [self._limit(breach) for breach in (self.comparison["gates"] or {"broken": ()})["broken"]],
             "measures": [_TITLES[name] for name in self.names],
             "confidence": self.comparison["confidence"] is not None, "hidden": texts.HIDDEN, "kinds": colours.KINDS,
             "nothing": "Nothing changed.", "coloured": -1 if self.runs is None else len(self.runs),
@@ -85,6 +86,15 @@ class _View:
     def _place(self, function, side):
         file = function["file"][side]
         return None if file is None else (shown_file(file), function["line"][side])
+
+    def _limit(self, breach):
+        """A broken limit. The number of a line that is gone is negative; None for a whole function. A function that did
+        not change is not in the page: its place is -1."""
+        title, unit = _TITLES.get(breach["measure"], ("Total", "ns"))
+        line = breach["text"] and (-breach["line"] if breach["gone"] else breach["line"])
+        return [self.places.get(breach["number"], -1), line, breach["function"], "%s:%d" % (
+            shown_file(breach["file"]), breach["line"]), breach["gate"], title, unit,
+            _change(breach["change"], unit), breach["text"] or ""]  # fmt: skip
 
     def details(self, function):
         """What the page needs to show the source: a list for each property of the lines, and for each measure the
@@ -166,8 +176,8 @@ class _View:
 
 
 def _change(change, unit):
-    """A change as [before, after], and if it is more than noise also the change, its margin and its percentage. Times are
-    in nanoseconds."""
+    """A change as [before, after], and if it is more than noise also the change, its margin and its percentage. Times
+    are in nanoseconds."""
     numbers = [change["before"], change["after"]]
     if change["changed"]:
         numbers += [change["change"], change.get("margin", 0)]

@@ -21,9 +21,9 @@ const writeOwn = (size) => MEASURES[0].write(size);
 const opened = new Map();
 const readDetails = linesOfJson("data-lines");
 
-// Returns {changes: a list for each measure, ran, verdicts: of each line of the comparison, columns, rows, colours}. The
-// rows are those of the table: an edited line has two, what it was and what it is. The number of a row is unique: that
-// of a line that is gone is negative.
+// Returns {changes: a list for each measure; ran (1: before, 2: after, 3: both), verdicts: of each line of the
+// comparison; columns, rows, colours}. The rows are those of the table: an edited line has two, what it was and what it
+// is. The number of a row is unique: that of a line that is gone is negative.
 function detailsOf(i) {
   let found = opened.get(i);
   if (found) return found;
@@ -225,6 +225,39 @@ function lineListColumns() {
     verdictOf: (id) => detail(id, "verdicts"),
   });
   return [...chosenOf(columns, 0), ...textsOfLines()];
+}
+
+// ---- broken limits
+
+const [LIMITED, LIMITED_LINE, LIMITED_NAME, LIMITED_PLACE, LIMIT, MEASURE, UNIT, BREACH, LIMITED_TEXT] =
+  [0, 1, 2, 3, 4, 5, 6, 7, 8];
+
+function limitColumns() {
+  const { limits } = profile;
+  const text = (key, title, width, of) => ({
+    key, title, width, text: true, value: of, fill: (cell, id) => put(cell, of(id)),
+  });
+  const breach = (key, title, width, of) => ({
+    key, title, width, value: (id) => limits[id][BREACH][of] ?? -Infinity,
+    fill: (cell, id) => void (cell.textContent = WRITTEN[limits[id][UNIT]](limits[id][BREACH][of])),
+  });
+  return [
+    {
+      ...text("name", "Function", 0, (id) => limits[id][LIMITED_NAME]),
+      fill: (cell, id) => putButton(cell, limits[id][LIMITED_NAME], limits[id][LIMITED_PLACE]),
+    },
+    text("limit", "Limit", 18, (id) => limits[id][LIMIT]),
+    text("measure", "Measure", 12, (id) => limits[id][MEASURE]),
+    breach("before", "Before", 12, BEFORE),
+    breach("after", "After", 12, AFTER),
+    text("place", "Place", 24, (id) => lastPart(limits[id][LIMITED_PLACE])),
+    text("source", "Source", 40, (id) => limits[id][LIMITED_TEXT].trim()),
+  ].filter(({ key }) => !narrow.matches || ["name", "limit", "after"].includes(key));
+}
+
+function openLimit(id) {
+  const [place, line] = profile.limits[id];
+  if (place >= 0) open(place, line ?? undefined);
 }
 
 // ---- calls

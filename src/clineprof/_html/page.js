@@ -10,6 +10,8 @@ const lists = {
   ...(HAS_FILES ? { files: new Tree(at("files"), goToSource) } : {}),
   lines: new Table(at("lines"), "Lines", FIRST_ORDER.lines,
     (id) => open(lines.function[id], lines.number[id]), goToSource),
+  ...(profile.limits?.length
+    ? { limits: new Table(at("limits"), "Broken limits", "after", openLimit, goToSource) } : {}),
   ...(profile.leaks.length ? { leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource) } : {}),
   ...(profile.calls ? { flame: new Flame(at("boxes"), open, goToSource) } : {}),
 };
@@ -227,6 +229,7 @@ function start() {
   tabOf("memory").hidden = !profile.timeline;
   if (profile.timeline) timeline = new Timeline(at("timeline").firstElementChild, profile.timeline);
   if (profile.timeline?.stays.length) lists.memory = timeline.table;
+  tabOf("limits").hidden = !lists.limits;
   tabOf("leaks").hidden = !lists.leaks;
   tabOf("flame").hidden = !lists.flame;
   tabOf("files").hidden = !lists.files;
@@ -263,6 +266,8 @@ function showLists() {
     lists.lines.columns = null; // its columns are made anew
     filterLines();
   }
+  lists.limits?.show(limitColumns(), narrow.matches ? 18 : 24, profile.limits.map((_, id) => id));
+  if (lists.limits) amount("limits", profile.limits.length, profile.limits.length);
   lists.leaks?.show(leakColumns(), 30, profile.leaks.map((_, id) => id));
   amount("leaks", profile.leaks.length, profile.leaks.length);
 }
