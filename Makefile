@@ -45,6 +45,7 @@ TEST_WISHES += numba hypothesis dill pony
 # packages that read the formats which clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 TEST_WISHES += gprof2dot protobuf
+TEST_WISHES += pygls
 # for frozen applications; 12 MB
 TEST_WISHES += pyinstaller
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725

@@ -444,8 +444,9 @@ void clp_view_options_help(const char *program, struct clp_buf *out)
                        "       %s top profile.lprof.live\n"
                        "       %s recover [-o OUTFILE] profile.lprof.live\n"
                        "       %s mem run|attach|plot|peak|list|rm|clean ..\n"
-                       "       %s hook install|remove|status\n",
-                       program, program, program, program, program, program, program, program, program);
+                       "       %s hook install|remove|status\n"
+                       "       %s lsp [options]\n",
+                       program, program, program, program, program, program, program, program, program, program);
     clp_buf_add_text(out, "\nPrints the report of a profile, or of the sum of several; - is standard input.\n"
                           "A .live file is the profile of a run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);

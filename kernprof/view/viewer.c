@@ -319,6 +319,8 @@ PyObject *clp_viewer_main(PyObject *list)
         code = run_in_python("clineprof._mem.command", list);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_HOOK))
         code = run_in_python("clineprof._children.hook", list);
+    else if (clp_command_is(words.count, words.items, CLP_COMMAND_LSP))
+        code = run_in_python("clineprof._lsp.command", list);
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else

@@ -65,7 +65,7 @@ def completed(folder, *words):
     ("ckernprof script.py --tra", ""),  # it is the script's
     ("ckernprof -m module --tra", ""),
     ("ckernprof -- --tra", ""),
-    ("clineprof ", "diff ab callers merge top recover mem hook"),
+    ("clineprof ", "diff ab callers merge top recover mem hook lsp"),
     ("clineprof d", "diff"),
     ("clineprof --form", "--format"),
     ("clineprof file --format h", "html heapprofile"),
@@ -75,6 +75,7 @@ def completed(folder, *words):
     ("clineprof mem p", "plot peak"),
     ("clineprof hook ", "install remove status"),
     ("clineprof top ", ""),
+    ("clineprof lsp --l", "--limit"),
 ])
 def test_bash_completes(words, offered, tmp_path):
     if offered.startswith("@"):  # what another line is offered

@@ -49,11 +49,13 @@ NOT_RUN = {
     "python3 -m venv ~": "tests/cli/test_wheel.py",
     ". ~/venv": "the same",
     "pip install .": "the same",
+    "pip install '.[lsp]'": "the same",
     "ckernprof -l --prof-child-procs -p application -m gunicorn": "tests/cli/test_processes.py",
 }
 # The cells of a notebook are run by tests/api/test_notebook.py, what installs by tests/cli/test_wheel.py and
 # tests/cli/test_install.py. No other page is without commands.
 NOT_SHELL = {"docs/notebook.md", "docs/installing.md"}
+OF_EDITORS = "lua", "elisp", "json"  # settings, which tests/cli/test_editors.py tries
 TRIES = 3  # a busy machine makes lines slow that are not
 
 
@@ -86,7 +88,7 @@ def test_the_examples_of_a_page(page, tmp_path):
 @pytest.mark.parametrize("page", pages.PAGES)
 def test_every_block_of_a_page_has_a_meaning(page):
     for block in pages.blocks(page):
-        assert block.language in ("console", "python", "text", "toml", "yaml", ""), block.text
+        assert block.language in ("console", "python", "text", "toml", "yaml", "", *OF_EDITORS), block.text
         assert block.language != "" or "\n$ " not in f"\n{block.text}", block.text
 
 
@@ -128,7 +130,7 @@ def test_the_readme_leads_to_every_page():
     assert sorted(listed) == [page for page in pages.PAGES if page != "README.md"]
 
 
-SUBCOMMANDS = {"ab", "callers", "diff", "merge", "mem", "recover", "top"}
+SUBCOMMANDS = {"ab", "callers", "diff", "lsp", "merge", "mem", "recover", "top"}
 # Options of other programs, and one that --help leaves out.
 OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--nproc-per-node", "--cov"}
 

@@ -128,8 +128,8 @@ def test_the_page_of_the_package_stands_alone(wheel):
     assert "Typing :: Typed" in classifiers
     extras = set(metadata.get_all("Provides-Extra"))
     of_all = {line.partition(";")[0].strip() for line in metadata.get_all("Requires-Dist") if "all" in line.split("extra")[-1]}
-    assert of_all == {"clineprof[html,pandas,plot,rich]"}
-    assert extras == {"all", "html", "pandas", "plot", "rich", "test"}
+    assert of_all == {"clineprof[html,lsp,pandas,plot,rich]"}
+    assert extras == {"all", "html", "lsp", "pandas", "plot", "rich", "test"}
     page = metadata.get_payload()
     assert "# clineprof" in page and "docs/overhead.md" in page and "(Picture: The table of" in page
     assert metadata["Description-Content-Type"] == "text/markdown"

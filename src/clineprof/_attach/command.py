@@ -134,7 +134,7 @@ class Visit:
             if not self.target.is_there():
                 raise Refused("process %d has ended" % self.target.pid)
         self.is_late = True
-        raise Refused("process %d ran no Python code for %g s, so nothing is done; it is in C code, or stopped"
+        raise Refused("process %d ran no Python code for %g s, so nothing is done; it waits, is in C code, or is stopped"
                       % (self.target.pid, self.options.wait))
 
     def next(self, connection, seconds):

@@ -259,7 +259,7 @@ class Window:
             return
         path = failure = None
         try:
-            self.recording.stop()
+            self.profiler.stop()
             self.recording.gather(_command())
             path = files.save(self.request["outfile"], self.recording.render("lprof"), self._complain)
             self.recording.close(path is not None)

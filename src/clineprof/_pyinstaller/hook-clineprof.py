@@ -6,4 +6,4 @@ from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
 hiddenimports = collect_submodules("clineprof", filter=lambda name: "._pyinstaller" not in name)
 datas = collect_data_files("clineprof", includes=["_html/*"])
-excludedimports = ["IPython", "jinja2", "matplotlib", "numpy", "pandas", "pygments", "pytest", "rich"]
+excludedimports = ["IPython", "jinja2", "matplotlib", "numpy", "pandas", "pygls", "pygments", "pytest", "rich"]

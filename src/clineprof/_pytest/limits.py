@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The marker @pytest.mark.line_limits: a test fails if a line takes more time, adds or leaks more memory, or runs more
 often than allowed."""
-import math
 import types
 import warnings
 
@@ -9,7 +8,7 @@ import pytest
 
 from clineprof import _boot, _profile
 from clineprof._boot import files, targets
-from clineprof._boot.measures import MEASURES, attribute
+from clineprof._profile.limits import LIMITS, is_amount, over
 from clineprof._pytest.words import DISPLACED, meant
 
 FEWEST_CALLS = 8  # how often a function must be called for a verdict on leaks (docs/memory.md)
@@ -68,36 +67,13 @@ def _fault(mark):
     for name, value in mark.kwargs.items():
         if name != "functions" and name not in LIMITS:
             return "there is no limit '%s'; there are %s" % (name, names)
-        if name in LIMITS and not _is_amount(value):
+        if name in LIMITS and not is_amount(value):
             return "%s is a number of %s, not %r" % (name, LIMITS[name].unit, value)
     if not set(mark.kwargs) & set(LIMITS):
         return "give at least one limit: %s" % names
     if "leaks" in mark.kwargs and "functions" not in mark.kwargs:
         return "leaks needs functions= that the test calls at least %d times" % FEWEST_CALLS
     return None
-
-
-def _is_amount(value):
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and value >= 0 and math.isfinite(value)
-
-
-class _Limit:
-    def __init__(self, unit, shown, needs, scale=1):
-        self.unit, self.shown, self.needs, self.scale = unit, shown, needs, scale
-
-
-_KINDS = {
-    "ns": ("seconds", lambda value: "%.3g s" % value),
-    "bytes": ("bytes", lambda value: "{:,} bytes".format(math.floor(value))),
-    "count": ("executions or blocks", lambda value: "{:,}".format(math.floor(value))),
-}
-# Every measure, but those for which the program must be started with a library that it preloads.
-LIMITS = {
-    attribute(m): _Limit(*_KINDS[m.unit], m.needs, 1e-9 if m.unit == "ns" else 1)
-    for m in MEASURES if m.needs != "native"
-}  # fmt: skip
-LIMITS["leaks"] = _Limit(*_KINDS["bytes"], "heap")
 
 
 # ---- a test ----
@@ -141,30 +117,19 @@ class _Watch:
         broken = []
         for function in profile.functions:
             for line in function.lines:
-                over = list(self._over(line))
-                if over:
-                    broken.append((line, over))
+                told = list(over(line, self.limits))
+                if told:
+                    broken.append((line, told))
         return self._told(broken) + self._unjudged(profile)
-
-    def _over(self, line):
-        for name, allowed in self.limits.items():
-            if name == "leaks":
-                found = [leak["bytes"] for leak in line.function.leaks if leak["line"] == line.line]
-                measured = sum(found)
-            else:
-                measured = getattr(line, name) * LIMITS[name].scale
-            if measured > allowed:
-                shown = LIMITS[name].shown
-                yield "%s %s, allowed %s" % (name, shown(measured), shown(allowed))
 
     def _told(self, broken):
         if not broken:
             return []
         said = ["line_limits: %d line%s over the limit" % (len(broken), "s"[len(broken) == 1 :])]
-        for line, over in broken[:MOST_LINES]:
+        for line, told in broken[:MOST_LINES]:
             place = "%s:%d" % (files.seen_from(self.folder, line.function.file), line.line)
             said.append("  %s: %s" % (place, (line.text or "").strip()))
-            said += ["      " + one for one in over]
+            said += ["      " + one for one in told]
         if len(broken) > MOST_LINES:
             said.append("  and %d more" % (len(broken) - MOST_LINES))
         return said
@@ -179,7 +144,7 @@ class _Watch:
 def _make(limits):
     core = _boot.core()
     try:
-        if "leaks" in limits:  # every leak is wanted here, as _over compares its size with the limit
+        if "leaks" in limits:  # every leak is wanted here, because its size is compared with the limit
             return core.Profiler(heap=1, leaks="calls", leak_limit=0)
         needs = {LIMITS[name].needs for name in limits}
         return core.Profiler(memory=needs != {"times"}, heap=1 if "heap" in needs else 0)
