@@ -214,7 +214,7 @@ def test_who_calls_a_function_on_both_sides(page, called):  # noqa: F811
     names = page.column("Function")
     page.driver.find_elements("css selector", "#functions td button")[names.index("leaf")].click()
     first = page.rows("callers")[0]
-    assert (first["Called from"], first["Calls"]) == ("other:12", "1 → 10")
+    assert (first["Called from"], first["Calls"], first["Time"]) == ("other:12", "1 → 10", "1.00 µs → 10.0 µs")
     page.driver.find_element("css selector", "#callers td button").click()
     assert page.text("#name") == "other"
     assert page.js("return document.querySelector('#source .selected').cells[1].textContent") == "12"

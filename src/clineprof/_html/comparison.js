@@ -179,7 +179,7 @@ function lineColumns({ function: i, rows, changes, ran, verdicts, colours }) {
   const wanted = MEASURES.map((_, place) => place).filter((place) =>
     allColumns || place === 0 || (!narrow.matches && changed(place)));
   const number = (key, title, list) => ({
-    key, title, width: 8, value: (row) => list[row] ?? -Infinity,
+    key, title, width: narrow.matches ? 9 : 8, value: (row) => list[row] ?? -Infinity,
     fill: (cell, row) => void (cell.textContent = list[row] ?? ""),
   });
   const columnsOf = (place) => (allColumns ? knownOf(of(place)) : chosenOf(of(place), place));
@@ -284,25 +284,26 @@ function putCaller(cell, edge) {
   else putButton(cell, name, placeOf(row[CALLER]));
 }
 
+// Returns the columns of calls. Both sides share a cell, because two tables stand side by side.
 function edgeColumns(ids) {
-  const calls = (edge) => edges[edge][CALLS];
-  const time = changeColumns(TIME_MEASURE, 0, {
+  const { change, percent } = changeColumns(TIME_MEASURE, 0, {
     ids, changeOf: (edge) => edges[edge][TIME], has: () => true, verdictOf: () => "",
   });
-  const ofCalls = {
-    key: "calls", title: "Calls", width: 17, value: (edge) => calls(edge)[AFTER],
+  const sides = (key, title, width, field, write) => ({
+    key, title, width, value: (edge) => edges[edge][field][AFTER],
     fill(cell, edge) {
-      const sides = [calls(edge)[BEFORE], calls(edge)[AFTER]].map(counted);
-      cell.textContent = [...new Set(sides)].join(" → ");
+      const both = [BEFORE, AFTER].map((side) => write(edges[edge][field][side]));
+      cell.textContent = [...new Set(both)].join(" → ");
     },
-  };
-  return narrow.matches ? chosenOf(time, 0) : [ofCalls, time.before, time.after, time.change, time.percent];
+  });
+  const both = [sides("calls", "Calls", 15, CALLS, counted), sides("time", "Time", 20, TIME, time)];
+  return [...(narrow.matches ? [] : both), change, percent];
 }
 
 function showEdges(i) {
   const those = (end) => [...edges.keys()].filter((edge) => edges[edge][end] === i);
   const of = { callers: those(CALLEE), callees: those(CALLER) };
-  const least = narrow.matches ? 18 : 24;
+  const least = narrow.matches ? 18 : 13;
   const text = (key, title, value, fill) => ({ key, title, text: true, value, fill });
   callers.scroller.hidden = !of.callers.length;
   callees.scroller.hidden = !of.callees.length;
