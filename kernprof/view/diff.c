@@ -78,8 +78,8 @@ static const struct clp_option rows[] = {
     {CLP_OPTION_SWITCH, 0, "renamed", .field = FIELD(renamed),
      .help = "match files of other names if one on each side is left"},
     {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text",
-     .one_of = "text, json or github", .field = FIELD(format),
-     .help = "text, json, or github: annotations of a workflow"},
+     .one_of = "text, json, html or github", .field = FIELD(format),
+     .help = "text, json, html, or github: annotations of a workflow"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
      .help = "write to FILE instead of standard output"},
     CLP_COMMAND_HELP(FIELD(help)),
@@ -286,7 +286,7 @@ static void keep_breach(void *listener, const struct clp_breach *breach)
     diff->breaches[diff->breach_count++] = *breach;
 }
 
-static void add_limits(const struct clp_diff *diff, struct clp_buf *out)
+static void add_limits_head(const struct clp_diff *diff, struct clp_buf *out)
 {
     if (diff->breach_count == 0)
         clp_buf_add_text(out, "No limit is broken: ");
@@ -294,11 +294,17 @@ static void add_limits(const struct clp_diff *diff, struct clp_buf *out)
         clp_buf_add_text(out, "Limits are broken: ");
     clp_escape_add_text(out, diff->request->fail_on);
     clp_buf_add_text(out, "\n");
+}
+
+static void add_limits(const struct clp_diff *diff, struct clp_buf *out)
+{
+    add_limits_head(diff, out);
     for (size_t i = 0; i < diff->breach_count; i++)
         clp_diff_text_add_breach(&diff->breaches[i], diff->folder, out);
 }
 
-/* Prints the limits that were broken on standard error, for people, when the output is JSON or goes to a file. */
+/* Prints the limits that were broken on standard error, for people, when the output is JSON or a page, or goes to a
+ * file. */
 static void print_limits(const struct clp_diff *diff)
 {
     struct clp_buf text;
@@ -358,12 +364,30 @@ static void add_side(const struct clp_diff *diff, int side, struct clp_buf *out)
     add_about(diff, side, out);
 }
 
-void clp_diff_add_text(const struct clp_diff *diff, bool marked, struct clp_buf *out)
+static struct clp_diff_text_options text_options(const struct clp_diff *diff, bool marked)
 {
     double unit = diff->request->unit;
-    struct clp_diff_text_options options = {.unit = unit != CLP_UNIT_USUAL ? unit : marked ? CLP_UNIT_AUTO : 1e-6,
-                                            .marked = marked, .folder = diff->folder,
-                                            .top = diff->request->top, .all = diff->request->all};
+
+    return (struct clp_diff_text_options){.unit = unit != CLP_UNIT_USUAL ? unit : marked ? CLP_UNIT_AUTO : 1e-6,
+                                          .marked = marked, .folder = diff->folder,
+                                          .top = diff->request->top, .all = diff->request->all};
+}
+
+/* Writes what the page says above its tables. */
+static void write_said(const struct clp_diff *diff, struct clp_buf *out)
+{
+    struct clp_diff_text_options options = text_options(diff, false);
+
+    add_side(diff, CLP_OLD, out);
+    add_side(diff, CLP_NEW, out);
+    if (diff->request->fail_on != NULL)
+        add_limits_head(diff, out);
+    out->failed |= clp_diff_text_add_end(&diff->comparison, &options, out) != CLP_OK;
+}
+
+void clp_diff_add_text(const struct clp_diff *diff, bool marked, struct clp_buf *out)
+{
+    struct clp_diff_text_options options = text_options(diff, marked);
 
     for (int side = 0; side < 2; side++) {
         clp_buf_add_text(out, marked ? CLP_MARK_HEADING : "");
@@ -392,19 +416,34 @@ static bool may_run(const struct clp_diff_request *request)
                .program = me, .path = request->outfile, .files = request->files, .file_count = count});
 }
 
+/* Makes the output in any format but text. */
+static bool export(const struct clp_diff *diff, struct clp_buf *out)
+{
+    bool page = strcmp(diff->request->format, "html") == 0;
+    struct clp_buf said;
+
+    clp_buf_init(&said, diff->mem);
+    if (page)
+        write_said(diff, &said);
+    bool made = !said.failed && clp_diff_export(diff, page ? clp_buf_text(&said) : NULL, out);
+    out->failed |= said.failed;
+    clp_buf_clear(&said);
+    return made;
+}
+
 static bool put(const struct clp_diff *diff)
 {
     const struct clp_diff_request *request = diff->request;
     bool github = strcmp(request->format, "github") == 0;
-    bool json = strcmp(request->format, "json") == 0, made = true;
+    bool text = strcmp(request->format, "text") == 0, made = true;
     const struct clp_paper_wish wish = {.name = me, .color = request->color};
     struct clp_buf out;
 
     clp_buf_init(&out, diff->mem);
     if (github && request->fail_on != NULL && diff->breach_count == 0)
         add_limits(diff, &out);
-    if (json || github)
-        made = clp_diff_export(diff, &out);
+    if (!text)
+        made = export(diff, &out);
     else
         clp_paper_write(request->outfile == NULL ? &wish : NULL, write_text, diff, &out);
     if (out.failed)
@@ -412,7 +451,7 @@ static bool put(const struct clp_diff *diff)
     bool done = (made || out.used != 0) && !out.failed &&
                 clp_console_put(me, request->outfile,
                                 &(struct clp_file_content){clp_buf_text(&out), out.used, 0666 & ~diff->denied});
-    if (request->fail_on != NULL && (request->outfile != NULL || json))
+    if (request->fail_on != NULL && (request->outfile != NULL || (!text && !github)))
         print_limits(diff);
     clp_buf_clear(&out);
     return made && done;

@@ -125,31 +125,57 @@ static PyObject *row_text(const struct clp_compared_row *row, int side)
                           : none();
 }
 
-static PyObject *row_of(const struct clp_comparison *comparison, const struct clp_compared_row *row)
+static bool is_for(const struct clp_diff *diff, const char *format)
 {
-    return Py_BuildValue(
+    return strcmp(diff->request->format, format) == 0;
+}
+
+/* Does the object have what did not change? --all has no effect on --format github. */
+static bool shows_all(const struct clp_diff *diff)
+{
+    return diff->request->all && !is_for(diff, "github");
+}
+
+static bool ran(const struct clp_diff *diff, const struct clp_compared_row *row, int side)
+{
+    return clp_comparison_ran(&diff->comparison, &row->samples, side);
+}
+
+/* The page has the mark of each line, too, and on which sides it ran. A new dict. */
+static PyObject *row_of(const struct clp_diff *diff, const struct clp_compared_function *function,
+                        const struct clp_compared_row *row)
+{
+    char mark = clp_comparison_mark(function, row);
+    PyObject *dict = Py_BuildValue(
         "{s:[NN],s:[NN],s:N,s:N,s:N}", "line", line_of(row, CLP_OLD), line_of(row, CLP_NEW),
         "text", row_text(row, CLP_OLD), row_text(row, CLP_NEW), "edited",
         PyBool_FromLong(row->edited), "verdicts",
         verdicts_of(row->verdicts), "measures",
-        changes_of(comparison, &row->samples));
+        changes_of(&diff->comparison, &row->samples));
+
+    if (dict != NULL && is_for(diff, "html") &&
+        (!clp_dict_set(dict, "mark", text_of(&mark, 1)) ||
+         !clp_dict_set(dict, "ran", Py_BuildValue("[NN]", PyBool_FromLong(ran(diff, row, CLP_OLD)),
+                                                  PyBool_FromLong(ran(diff, row, CLP_NEW))))))
+        Py_CLEAR(dict);
+    return dict;
 }
 
-/* The lines of a function that ran and have a verdict; with `all` every line that ran. A new list. */
-static PyObject *rows_of(const struct clp_comparison *comparison,
-                         const struct clp_compared_function *function, bool all)
+/* Is the line in the object? It is if it ran and has a verdict; with --all if it ran; in the page always. */
+static bool has_row(const struct clp_diff *diff, const struct clp_compared_row *row)
+{
+    if (is_for(diff, "html"))
+        return true;
+    return (ran(diff, row, CLP_OLD) || ran(diff, row, CLP_NEW)) && (shows_all(diff) || row->verdicts != 0);
+}
+
+static PyObject *rows_of(const struct clp_diff *diff, const struct clp_compared_function *function)
 {
     PyObject *list = PyList_New(0);
 
-    for (size_t i = 0; list != NULL && i < function->row_count; i++) {
-        const struct clp_compared_row *row = &function->rows[i];
-        bool ran = clp_comparison_ran(comparison, &row->samples, CLP_OLD) ||
-                   clp_comparison_ran(comparison, &row->samples, CLP_NEW);
-        if (!ran || (!all && row->verdicts == 0))
-            continue;
-        if (!clp_list_append(list, row_of(comparison, row)))
+    for (size_t i = 0; list != NULL && i < function->row_count; i++)
+        if (has_row(diff, &function->rows[i]) && !clp_list_append(list, row_of(diff, function, &function->rows[i])))
             Py_CLEAR(list);
-    }
     return list;
 }
 
@@ -158,8 +184,15 @@ static PyObject *file_of(const struct clp_profile_function *function)
     return function != NULL ? text_of(function->file, strlen(function->file)) : none();
 }
 
-static PyObject *call_of(const struct clp_comparison *comparison, const struct clp_compared_call *call)
+/* The number of the caller in the page; -1 for code that is not selected. */
+static Py_ssize_t number_of(const struct clp_comparison *comparison, const struct clp_compared_function *function)
 {
+    return function != NULL ? function - comparison->functions : -1;
+}
+
+static PyObject *call_of(const struct clp_diff *diff, const struct clp_compared_call *call)
+{
+    const struct clp_comparison *comparison = &diff->comparison;
     const struct clp_compared_function *caller = call->caller;
     const struct clp_compared_row *row = call->row;
     struct clp_change calls = clp_comparison_change(comparison, &call->samples, CLP_MEASURE_hits);
@@ -168,22 +201,25 @@ static PyObject *call_of(const struct clp_comparison *comparison, const struct c
     const struct clp_profile_function *after = caller != NULL ? caller->sides[CLP_NEW] : NULL;
     const struct clp_profile_function *one = after != NULL ? after : before;
 
-    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N}", "name",
-                         one != NULL ? text_of(one->name, strlen(one->name)) : none(), "file", file_of(before), file_of(after), "line",
-                         row != NULL ? line_of(row, CLP_OLD) : none(), row != NULL ? line_of(row, CLP_NEW) : none(),
-                         "calls", change_of(comparison, CLP_MEASURE_hits, &calls), "time",
-                         change_of(comparison, CLP_MEASURE_time, &time));
+    PyObject *dict = Py_BuildValue(
+        "{s:N,s:[NN],s:[NN],s:N,s:N}", "name", one != NULL ? text_of(one->name, strlen(one->name)) : none(), "file",
+        file_of(before), file_of(after), "line", row != NULL ? line_of(row, CLP_OLD) : none(),
+        row != NULL ? line_of(row, CLP_NEW) : none(), "calls", change_of(comparison, CLP_MEASURE_hits, &calls), "time",
+        change_of(comparison, CLP_MEASURE_time, &time));
+    if (dict != NULL && is_for(diff, "html") &&
+        !clp_dict_set(dict, "number", PyLong_FromSsize_t(number_of(comparison, caller))))
+        Py_CLEAR(dict);
+    return dict;
 }
 
-/* The callers that explain the function's change; with `all` every caller. A new list. */
-static PyObject *callers_of(const struct clp_comparison *comparison, const struct clp_compared_function *function,
-                            bool all)
+/* The callers that explain the function's change; with --all, and in the page, every caller. A new list. */
+static PyObject *callers_of(const struct clp_diff *diff, const struct clp_compared_function *function)
 {
+    bool all = shows_all(diff) || is_for(diff, "html");
     PyObject *list = PyList_New(0);
 
     for (size_t i = 0; list != NULL && i < function->call_count; i++)
-        if ((all || function->calls[i].explains) &&
-            !clp_list_append(list, call_of(comparison, &function->calls[i])))
+        if ((all || function->calls[i].explains) && !clp_list_append(list, call_of(diff, &function->calls[i])))
             Py_CLEAR(list);
     return list;
 }
@@ -191,18 +227,6 @@ static PyObject *callers_of(const struct clp_comparison *comparison, const struc
 static PyObject *first_line_of(const struct clp_profile_function *function)
 {
     return function != NULL ? PyLong_FromLong(function->first_line) : none();
-}
-
-/* Is the object made for --format github? It then has all functions that changed, and no others: --all has no effect
- * there, and --top is for the summary alone. */
-static bool is_for_github(const struct clp_diff *diff)
-{
-    return strcmp(diff->request->format, "github") == 0;
-}
-
-static bool shows_all(const struct clp_diff *diff)
-{
-    return diff->request->all && !is_for_github(diff);
 }
 
 static PyObject *function_of(const struct clp_diff *diff,
@@ -215,17 +239,20 @@ static PyObject *function_of(const struct clp_diff *diff,
     struct clp_change total =
         clp_comparison_change(comparison, &function->samples, CLP_MEASURE_total);
 
-    return Py_BuildValue("{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N,s:N}", "name",
-                         text_of(one->name, strlen(one->name)), "file", file_of(before),
-                         file_of(after), "line", first_line_of(before), first_line_of(after),
-                         "verdicts",
-                         verdicts_of(function->verdicts), "total",
-                         change_of(comparison, CLP_MEASURE_total, &total), "measures",
-                         changes_of(comparison, &function->samples), "lines",
-                         rows_of(comparison, function, shows_all(diff)), "callers",
-                         callers_of(comparison, function, shows_all(diff)));
+    PyObject *dict = Py_BuildValue(
+        "{s:N,s:[NN],s:[NN],s:N,s:N,s:N,s:N,s:N}", "name", text_of(one->name, strlen(one->name)), "file",
+        file_of(before), file_of(after), "line", first_line_of(before), first_line_of(after), "verdicts",
+        verdicts_of(function->verdicts), "total", change_of(comparison, CLP_MEASURE_total, &total), "measures",
+        changes_of(comparison, &function->samples), "lines", rows_of(diff, function), "callers",
+        callers_of(diff, function));
+
+    if (dict != NULL && is_for(diff, "html") &&
+        !clp_dict_set(dict, "number", PyLong_FromSsize_t(number_of(comparison, function))))
+        Py_CLEAR(dict);
+    return dict;
 }
 
+/* The functions that changed; with --all every function. --top is for github's summary alone. A new list. */
 static PyObject *functions_of(const struct clp_diff *diff)
 {
     const struct clp_comparison *comparison = &diff->comparison;
@@ -235,7 +262,7 @@ static PyObject *functions_of(const struct clp_diff *diff)
         return PyErr_NoMemory();
     PyObject *functions = PyList_New(0);
     for (size_t i = 0; functions != NULL && i < list.count; i++) {
-        if (diff->request->top != 0 && i == diff->request->top && !is_for_github(diff))
+        if (diff->request->top != 0 && i == diff->request->top && !is_for(diff, "github"))
             break;
         if (!clp_list_append(functions, function_of(diff, &comparison->functions[list.places[i]])))
             Py_CLEAR(functions);
@@ -246,8 +273,8 @@ static PyObject *functions_of(const struct clp_diff *diff)
 
 /* ---- limits ---- */
 
-/* A broken limit as a dict. For GitHub `gone` says that the line or function is no longer there, so that no annotation
- * can be shown at it. */
+/* A broken limit as a dict. For GitHub and the page `gone` says that the line or function is no longer there, so that
+ * no annotation can be shown at it. The page also has the function's number. */
 static PyObject *breach_of(const struct clp_diff *diff, const struct clp_breach *breach)
 {
     const struct clp_compared_row *row = breach->row;
@@ -261,7 +288,10 @@ static PyObject *breach_of(const struct clp_diff *diff, const struct clp_breach 
         text_of(one->name, strlen(one->name)), "text",
         row != NULL ? row_text(row, after ? CLP_NEW : CLP_OLD) : none(), "change",
         change_of(&diff->comparison, breach->limit->measure, &breach->change));
-    if (dict != NULL && is_for_github(diff) && !clp_dict_set(dict, "gone", PyBool_FromLong(!after)))
+    if (dict != NULL && !is_for(diff, "json") && !clp_dict_set(dict, "gone", PyBool_FromLong(!after)))
+        Py_CLEAR(dict);
+    if (dict != NULL && is_for(diff, "html") &&
+        !clp_dict_set(dict, "number", PyLong_FromSsize_t(number_of(&diff->comparison, breach->function))))
         Py_CLEAR(dict);
     return dict;
 }
@@ -324,21 +354,36 @@ static PyObject *confidence_of(const struct clp_comparison *comparison)
 
 PyObject *clp_diff_object(const struct clp_diff *diff)
 {
-    return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff",
-                         "version", 1, "before", side_of(diff, CLP_OLD), "after",
-                         side_of(diff, CLP_NEW), "noise_floor",
-                         floor_of(&diff->comparison.options), "confidence",
-                         confidence_of(&diff->comparison), "summary",
-                         summary_of(&diff->comparison), "functions", functions_of(diff), "gates",
-                         limits_of(diff));
+    return Py_BuildValue(
+        "{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff", "version", 1, "before",
+        side_of(diff, CLP_OLD), "after", side_of(diff, CLP_NEW), "noise_floor", floor_of(&diff->comparison.options),
+        "confidence", confidence_of(&diff->comparison), "summary", summary_of(&diff->comparison), "functions",
+        functions_of(diff), "gates", limits_of(diff));
+}
+
+/* The object, and what the page says above its tables if `said` is not NULL. */
+static PyObject *object_of(const struct clp_diff *diff, const char *said)
+{
+    PyObject *object = clp_diff_object(diff);
+
+    if (object != NULL && said != NULL && !clp_dict_set(object, "said", text_of(said, strlen(said))))
+        Py_CLEAR(object);
+    return object;
+}
+
+/* The module of clineprof._formats whose of_comparison() makes the text. */
+static const char *module_of(const struct clp_diff *diff)
+{
+    if (is_for(diff, "html"))
+        return "clineprof._formats.comparison";
+    return is_for(diff, "github") ? "clineprof._formats.github" : "clineprof._formats.json";
 }
 
 /* Makes the text: a new tuple (bytes, was everything written?), or NULL with an exception set. */
-static PyObject *make(const struct clp_diff *diff)
+static PyObject *make(const struct clp_diff *diff, const char *said)
 {
-    PyObject *object = clp_first_path_leave() ? clp_diff_object(diff) : NULL, *made = NULL;
-    PyObject *module = object != NULL ? PyImport_ImportModule(is_for_github(diff) ? "clineprof._formats.github"
-                                                                                  : "clineprof._formats.json") : NULL;
+    PyObject *object = clp_first_path_leave() ? object_of(diff, said) : NULL, *made = NULL;
+    PyObject *module = object != NULL ? PyImport_ImportModule(module_of(diff)) : NULL;
 
     if (module != NULL)
         made = PyObject_CallMethod(module, "of_comparison", "Ozn", object, diff->request->measures,
@@ -348,9 +393,10 @@ static PyObject *make(const struct clp_diff *diff)
     return made;
 }
 
-bool clp_diff_export(const struct clp_diff *diff, struct clp_buf *out)
+bool clp_diff_export(const struct clp_diff *diff, const char *said, struct clp_buf *out)
 {
-    PyObject *made = make(diff);
+    int collects = PyGC_Disable(); /* millions of objects are made, none of which is garbage before the end */
+    PyObject *made = make(diff, said);
     const char *bytes;
     Py_ssize_t count;
     int done = 0;
@@ -361,5 +407,7 @@ bool clp_diff_export(const struct clp_diff *diff, struct clp_buf *out)
         clp_console_complain_format("clineprof", "cannot make %s", diff->request->format);
     PyErr_Clear();
     Py_XDECREF(made);
+    if (collects)
+        (void)PyGC_Enable();
     return done;
 }

@@ -437,3 +437,16 @@ void clp_comparison_clear(struct clp_comparison *comparison)
     *comparison = (struct clp_comparison){.mem = mem};
 }
 
+char clp_comparison_mark(const struct clp_compared_function *function, const struct clp_compared_row *row)
+{
+    const struct clp_profile_function *const *sides = function->sides;
+    bool both = sides[CLP_OLD] != NULL && sides[CLP_NEW] != NULL;
+
+    if (both && (sides[CLP_OLD]->source == NULL || sides[CLP_NEW]->source == NULL))
+        return ' ';
+    if (!row->has[CLP_OLD])
+        return '+';
+    if (!row->has[CLP_NEW])
+        return '-';
+    return row->edited ? '~' : ' ';
+}

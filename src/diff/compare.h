@@ -50,4 +50,8 @@ clp_status clp_comparison_make(struct clp_comparison *comparison, struct clp_mem
                                const struct clp_compare_side sides[2]);
 void clp_comparison_clear(struct clp_comparison *comparison);
 
+/* Returns the mark of a row: + new, - gone, ~ edited, else a blank. No row is marked where a side's text is not known:
+ * a line that did not run on this side may still stand in its text. */
+char clp_comparison_mark(const struct clp_compared_function *function, const struct clp_compared_row *row);
+
 #endif

@@ -389,27 +389,11 @@ static void add_line_number(const struct changes *changes, size_t width, bool ha
     clp_table_add_cell(&changes->marks, width, number);
 }
 
-/* Returns the mark of a row: + new, - gone, ~ edited. No row is marked where a side's text is not known: a line that
- * did not run on this side may still stand in its text. */
-static char mark_of(const struct table *table, const struct clp_compared_row *row)
-{
-    const struct clp_profile_function *const *sides = table->function->sides;
-    bool both = sides[CLP_OLD] != NULL && sides[CLP_NEW] != NULL;
-
-    if (both && (sides[CLP_OLD]->source == NULL || sides[CLP_NEW]->source == NULL))
-        return ' ';
-    if (!row->has[CLP_OLD])
-        return '+';
-    if (!row->has[CLP_NEW])
-        return '-';
-    return row->edited ? '~' : ' ';
-}
-
 static void add_row(struct changes *changes, struct table *table,
                     const struct clp_compared_row *row)
 {
     const struct clp_table *marks = &changes->marks;
-    const char mark[] = {' ', mark_of(table, row), 0};
+    const char mark[] = {' ', clp_comparison_mark(table->function, row), 0};
 
     set_row(changes, table, row);
     clp_table_start_row(marks, NULL);
@@ -789,14 +773,22 @@ static void add_sentence(const struct changes *changes, const struct clp_compari
     add_others(changes, slower, clp_verdict_is(most->verdicts, CLP_VERDICT_SLOWER));
 }
 
-static void add_end(const struct changes *changes, size_t shown, size_t count)
+static size_t count_shown(const struct changes *changes, const struct clp_comparison_list *list)
+{
+    size_t top = changes->options->top;
+
+    return top != 0 && top < list->count ? top : list->count;
+}
+
+/* Adds what stands below all tables. */
+static void add_end(const struct changes *changes, const struct clp_comparison_list *list)
 {
     const struct clp_comparison *comparison = changes->comparison;
 
     add_summary(comparison, changes->out);
-    if (shown < count)
+    if (count_shown(changes, list) < list->count)
         clp_buf_add_format(changes->out, "Shown: %zu of %zu functions, those that changed most.\n",
-                           shown, count);
+                           count_shown(changes, list), list->count);
     if (comparison->lost != 0)
         clp_buf_add_format(changes->out,
                            "Texts differ within a side: %zu line%s that only some have %s left "
@@ -807,34 +799,49 @@ static void add_end(const struct changes *changes, size_t shown, size_t count)
                                        "clineprof.\n");
     add_floor(comparison, changes->out);
     add_confidence(comparison, changes->out);
+    add_sentence(changes, list);
 }
 
-static clp_status add_changes(struct changes *changes)
+/* Adds the tables, if they are wanted, and what stands below them. */
+static clp_status add_changes(struct changes *changes, bool tables)
 {
     struct clp_comparison_list list;
-    size_t top = changes->options->top;
     clp_status status =
         clp_comparison_list_make(&list, changes->comparison, changes->options->all);
 
     if (status != CLP_OK)
         return status;
-    if (!fits_units(changes))
-        clp_buf_add_format(changes->out, "Timer unit: %g s\n", changes->options->unit);
-    clp_buf_add_text(changes->out, "\n");
-    size_t shown = top != 0 && top < list.count ? top : list.count;
-    for (size_t i = shown; i-- > 0;)
-        add_function(changes, &changes->comparison->functions[list.places[i]]);
-    add_end(changes, shown, list.count);
-    add_sentence(changes, &list);
+    if (tables) {
+        if (!fits_units(changes))
+            clp_buf_add_format(changes->out, "Timer unit: %g s\n", changes->options->unit);
+        clp_buf_add_text(changes->out, "\n");
+        for (size_t i = count_shown(changes, &list); i-- > 0;)
+            add_function(changes, &changes->comparison->functions[list.places[i]]);
+    }
+    add_end(changes, &list);
     clp_comparison_list_clear(&list, changes->comparison->mem);
     return changes->out->failed ? CLP_NO_MEMORY : CLP_OK;
+}
+
+static struct changes start_changes(const struct clp_comparison *comparison,
+                                    const struct clp_diff_text_options *options, struct clp_buf *out)
+{
+    return (struct changes){comparison, options, out, options->unit == CLP_UNIT_AUTO ? 0 : 1e-9 / options->unit,
+                            {.out = out, .marked = options->marked}};
 }
 
 clp_status clp_diff_text_add(const struct clp_comparison *comparison,
                              const struct clp_diff_text_options *options, struct clp_buf *out)
 {
-    struct changes changes = {comparison, options, out, options->unit == CLP_UNIT_AUTO ? 0 : 1e-9 / options->unit,
-                              {.out = out, .marked = options->marked}};
+    struct changes changes = start_changes(comparison, options, out);
 
-    return add_changes(&changes);
+    return add_changes(&changes, true);
+}
+
+clp_status clp_diff_text_add_end(const struct clp_comparison *comparison,
+                                 const struct clp_diff_text_options *options, struct clp_buf *out)
+{
+    struct changes changes = start_changes(comparison, options, out);
+
+    return add_changes(&changes, false);
 }

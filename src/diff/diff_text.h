@@ -20,6 +20,10 @@ struct clp_diff_text_options {
 clp_status clp_diff_text_add(const struct clp_comparison *comparison,
                              const struct clp_diff_text_options *options, struct clp_buf *out);
 
+/* Appends the summary alone. Its last line is one sentence on what changed most. */
+clp_status clp_diff_text_add_end(const struct clp_comparison *comparison,
+                                 const struct clp_diff_text_options *options, struct clp_buf *out);
+
 /* Appends one line: "FILE:LINE: NAME: MEASURE CHANGE breaks LIMIT: TEXT", where TEXT is the source line. */
 void clp_diff_text_add_breach(const struct clp_breach *breach, const char *folder,
                               struct clp_buf *out);

@@ -71,7 +71,7 @@ def completed(folder, *words):
     ("clineprof file --format h", "html heapprofile"),
     ("clineprof diff a b --fail", "--fail-on"),
     ("clineprof ab --ke", "--keep"),
-    ("clineprof diff --format ", "text json github"),
+    ("clineprof diff --format ", "text json html github"),
     ("clineprof mem p", "plot peak"),
     ("clineprof hook ", "install remove status"),
     ("clineprof top ", ""),

@@ -485,7 +485,7 @@ def test_how_sides_are_parted(tmp_path):
         ("--measure", "tim", "a", "b"): "option '--measure' needs some of hits,time,raw-time,",
         ("--measure", "total", "a", "b"): ", not 'total'",
         ("--noise-floor", "1", "a", "b"): "option '--noise-floor' needs amounts such as 1ms,",
-        ("--format", "xml", "a", "b"): "option '--format' needs text, json or github, not 'xml'",
+        ("--format", "xml", "a", "b"): "option '--format' needs text, json, html or github, not 'xml'",
         ("--fail-on", "time>20%", "a", "b"): "option '--fail-on' needs ns, us, ms or s at character 8",
         ("--fail-on", "tempo>+1%", "a", "b"): "at character 1 of 'tempo>+1%'",
         ("a", "b", "--fail-on"): "option '--fail-on' needs a LIMITS",

@@ -40,7 +40,7 @@ complete -c clineprof -n '__fish_seen_subcommand_from diff' -l fail-on -r -d 'ex
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l noise-floor -r -d 'ignore changes below these (default: 1ms,50ns/hit,64KiB)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l confidence -r -d 'ignore what may be chance in so many runs: 99.9'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -l renamed -d 'match files of other names if one on each side is left'
-complete -c clineprof -n '__fish_seen_subcommand_from diff' -l format -x -a 'text json github' -d 'text, json, or github: annotations of a workflow (default: text)'
+complete -c clineprof -n '__fish_seen_subcommand_from diff' -l format -x -a 'text json html github' -d 'text, json, html, or github: annotations of a workflow (default: text)'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -s o -l outfile -r -d 'write to FILE instead of standard output'
 complete -c clineprof -n '__fish_seen_subcommand_from diff' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a ab
@@ -55,7 +55,7 @@ complete -c clineprof -n '__fish_seen_subcommand_from ab' -l fail-on -r -d 'exit
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -l noise-floor -r -d 'ignore changes below these (default: 1ms,50ns/hit,64KiB)'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -l confidence -r -d 'ignore what may be chance in so many runs: 99.9 (default: 99.9)'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -l renamed -d 'match files of other names if one on each side is left'
-complete -c clineprof -n '__fish_seen_subcommand_from ab' -l format -x -a 'text json github' -d 'text, json, or github: annotations of a workflow (default: text)'
+complete -c clineprof -n '__fish_seen_subcommand_from ab' -l format -x -a 'text json html github' -d 'text, json, html, or github: annotations of a workflow (default: text)'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -s o -l outfile -r -d 'write to FILE instead of standard output'
 complete -c clineprof -n '__fish_seen_subcommand_from ab' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a callers

@@ -5,52 +5,40 @@ The page holds the profile as JSON, and makes rows when they come into view (_ht
 together, and adds tables that need no JavaScript, for printing; Pygments finds the colours of the source. Without one
 of these packages the page is plainer, and one line says what is missing.
 
-No text of the profiled program becomes markup: in the JSON every < > & is written as \\u00XX, the script only makes
-text nodes of it, and the templates escape it. If all that fails, the page's Content-Security-Policy lets nothing run or
-load except the page's own script and style.
+_html/assembly.py puts the page together.
 """
-import base64
 import datetime
-import hashlib
-import importlib.resources
 import json
-import string
-import sys
 
 from clineprof._formats import contexts
-from clineprof._html import colours, measures, texts, timeline
+from clineprof._html import assembly, colours, measures, texts, timeline
 
 _USUAL = {"unit": 1e-6, "raw_times": False, "memory": True}
 _SCRIPTS = (
-    "numbers.js", "table.js", "profile.js", "calls.js", "file.js", "flame.js", "minimap.js", "source.js", "lines.js",
-    "tree.js", "search.js", "page.js")  # fmt: skip
+    "numbers.js", "table.js", "content.js", "profile.js", "calls.js", "file.js", "flame.js", "minimap.js", "source.js",
+    "lines.js", "leaks.js", "timeline.js", "tree.js", "search.js", "page.js")  # fmt: skip
+_STYLES = "tables.css", "page.css", "timeline.css", "leaks.css"
 _PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
 
 
 def render(profile, options):
     """The page as bytes."""
     view = _View(profile, options)
-    jinja = _jinja()
-    style, script = _parts("tables.css", "page.css"), _parts(*_SCRIPTS)
-    values = {
+    jinja = assembly.jinja()
+    assembly.say_what_is_missing(jinja, view.runs)
+    return assembly.page(jinja, _STYLES, _SCRIPTS, {
+        "kind": "",
         "title": texts.plain(view.title()),
         "command": texts.shown(view.title()),
-        "policy": _policy(style, script),
-        "style": texts.Markup(style),
-        "strip": _list("strip", view.times()),
-        "facts": _list("facts", view.facts(), ":"),
+        "strip": assembly.facts("strip", view.times()),
+        "facts": assembly.facts("facts", view.facts(), ":"),
         "timeline": timeline.drawing(view.timeline),
         "tables": view.tables(jinja, view.that_matter()) if jinja else texts.Markup(),
-        "functions": _harmless(view.functions()),
-        "lines": _harmless(*view.lines()),
-        "files": _harmless(*view.files()),
-        "calls": _harmless(*view.calls()),
-        "script": texts.Markup(script),
-    }
-    _say_what_is_missing(jinja, view.runs)
-    text = _parts("page.html")
-    page = jinja.from_string(text).render(values) if jinja else _Plain(text).fill(values)
-    return page.encode("utf-8")
+        "functions": assembly.harmless(view.functions()),
+        "lines": assembly.harmless(*view.lines()),
+        "files": assembly.harmless(*view.files()),
+        "calls": assembly.harmless(*view.calls()),
+    })  # fmt: skip
 
 
 # ---- the content of the page --------------------------------------------------------------------
@@ -90,7 +78,7 @@ class _View:
         return self.profile.meta.get("command") or "A profile"
 
     def times(self):
-        """Tells what the time of the run went into, as _list takes it."""
+        """Tells what the time of the run went into, as assembly.facts takes it."""
         meta, waiting = self.profile.meta, sum(m.waiting for m in self.measures)
         wall = meta.get("wall", 0)
         yield "Wall time", texts.time(wall) if wall else "", 0
@@ -100,7 +88,7 @@ class _View:
         yield "The profiler itself", texts.time(cost) if cost else "", _share(cost, wall)
 
     def facts(self):
-        """Tells how the profile was made, as _list takes it."""
+        """Tells how the profile was made, as assembly.facts takes it."""
         meta = self.profile.meta
         yield "Python", meta.get("python", ""), 0
         yield "Tracer", meta.get("tracer", ""), 0
@@ -110,18 +98,22 @@ class _View:
 
     def functions(self):
         """The first JSON of the page: what the page needs to list the functions."""
-        files = {}
+        files, places = {}, self.places()
         rows = [m.row(files) for m in self.measures]
         return json.dumps({
             "rows": rows, "files": list(files), "whole": self.whole, "memory": self.memory,
-            "self": any(m.self for m in self.measures), "leaks": [_leak(leak) for leak in self.leaks],
+            "self": any(m.self for m in self.measures), "leaks": [_leak(leak, places) for leak in self.leaks],
             "measures": [(m.column, m.title, m.unit, m.needs, m.merge, self.page_of(m), m.about)
                          for m in measures.SHOWN],
-            "hidden": texts.HIDDEN, "kinds": colours.KINDS,
+            "hidden": texts.HIDDEN, "kinds": colours.KINDS, "nothing": "No function was profiled.",
+            "timeline": timeline.data(self.timeline, places),
             "calls": bool(self.profile.calls), "raw": self.options["raw_times"],
             "hottest": measures.hottest_line(self.measures),
             "coloured": -1 if self.runs is None else sum(m.index in self.runs for m in self.measures),
         }, separators=(",", ":"))
+
+    def places(self):
+        return {(m.function.file, m.function.line, m.function.name): place for place, m in enumerate(self.measures)}
 
     def page_of(self, measure):
         """On which screens the measure is shown, as the table of measures has it, or more often."""
@@ -158,18 +150,8 @@ class _View:
             left -= len(chosen[-1].rows)
             if left <= 0:
                 break
-        return texts.Markup(jinja.from_string(_parts("tables.html")).render(
+        return texts.Markup(jinja.from_string(assembly.parts("tables.html")).render(
             view=self, texts=texts, functions=self.measures[:_PAPER_ROWS], listings=chosen))
-
-
-def _list(classes, facts, end=""):
-    """A list of facts as markup. `facts` has the name of each, its text, and its share of the run: above 0 it has a
-    bar. Facts without a text are not known, and left out. `end` stands behind each name."""
-    return texts.Markup('<dl class="%s">%s</dl>' % (classes, "".join(
-        '<div class="%s"><dt>%s%s</dt><dd>%s</dd></div>' % (
-            texts.bar(share, 1, "of-run") if share else "plain", name, end,
-            texts.shown(text) + (" · %s %%" % texts.percent(share, 1) if share else ""))
-        for name, text, share in facts if text)))  # fmt: skip
 
 
 def _share(part, wall):
@@ -218,10 +200,10 @@ _KINDS = {"rss": "resident size", "anon": "anonymous memory", "uss": "memory of 
           "mixed": "memory of different kinds"}
 
 
-def _leak(leak):
-    """A leak as a list, in the order that page.js reads."""
-    return [measures.shown_file(leak["file"]), leak["line"], leak["name"], leak["at"], leak["bytes"],
-            leak["bytes_per_call"], leak["bytes_per_second"], leak["confidence"], leak["text"], leak.get("held_by", "")]
+def _leak(leak, places):
+    """A leak as a list, in the order that leaks.js reads."""
+    return [places[leak["file"], leak["line"], leak["name"]], leak["at"], leak["bytes"], leak["bytes_per_call"],
+            leak["bytes_per_second"], leak["confidence"], leak["text"], leak.get("held_by", "")]
 
 
 class _Listing:
@@ -232,7 +214,7 @@ class _Listing:
         places = {number: i for i, number in enumerate(m.function.numbers)}
         numbers = sorted(source.keys() | places.keys())
         self.left_out = max(0, len(numbers) - most)
-        coloured = _coloured(list(source.values())[:most], view.runs and view.runs.get(m.index))
+        coloured = colours.markup(list(source.values())[:most], view.runs and view.runs.get(m.index))
         markup = dict(zip(source, coloured))
         self.rows = [_Row(m, number, places.get(number), markup.get(number, ""))
                      for number in numbers[:most]]  # fmt: skip
@@ -242,14 +224,6 @@ class _Listing:
 def _most(items, *names):
     """Returns the largest number of each of these attributes, whatever its sign."""
     return {name: max((abs(getattr(item, name)) for item in items), default=0) for name in names}
-
-
-def _coloured(lines, runs):
-    if not runs:
-        return map(texts.shown, lines)
-    return ("".join('<span class="%s">%s</span>' % (kind, texts.shown(part)) if kind
-                    else texts.shown(part) for part, kind in line)
-            for line in colours.pieces(lines, runs))  # fmt: skip
 
 
 class _Row:
@@ -265,60 +239,3 @@ class _Row:
         self.hits, self.time, self.self, self.rss, self.live = map(
             get, ("hits", "time", "self", "rss", "live"))  # fmt: skip
         self.increment = get("grown") - get("released")
-
-
-# ---- putting it together ------------------------------------------------------------------------
-
-
-def _jinja():
-    try:
-        import jinja2
-    except ImportError:
-        return None
-    return jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
-                              lstrip_blocks=True)
-
-
-class _Plain(string.Template):
-    """Fills in the {{ names }} of page.html when Jinja2 is not installed."""
-
-    pattern = r"\{\{[ ](?P<named>\w+)[ ]\}\}|(?P<escaped>(?!))|(?P<braced>(?!))|(?P<invalid>(?!))"
-
-    def fill(self, values):
-        return self.substitute({name: texts.escape(value) for name, value in values.items()})
-
-
-def _parts(*names):
-    folder = importlib.resources.files("clineprof._html")
-    return "".join(folder.joinpath(name).read_text("utf-8") for name in names)
-
-
-def _harmless(*lines):
-    """JSON that can be put into a <script>: it has no character that means anything in HTML."""
-    text = "\n".join(lines)
-    for character in "<>&":
-        text = text.replace(character, "\\u%04x" % ord(character))
-    return texts.Markup(text)
-
-
-def _policy(style, script):
-    """A Content-Security-Policy by which the page uses only this style and this script, and loads nothing."""
-    return ("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'; "
-            "require-trusted-types-for 'script'; trusted-types 'none'"
-            % (_hash(style), _hash(script)))  # fmt: skip
-
-
-def _hash(text):
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return "'sha256-%s'" % base64.b64encode(digest).decode("ascii")
-
-
-def _say_what_is_missing(jinja, runs):
-    missing = []
-    if jinja is None:
-        missing.append("tables on paper and without JavaScript (Jinja2)")
-    if runs is None:
-        missing.append("colours of the source (Pygments)")
-    if missing:
-        sys.stderr.write("clineprof: the page lacks %s: pip install jinja2 pygments\n"
-                         % " and ".join(missing))

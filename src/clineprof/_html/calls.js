@@ -46,14 +46,6 @@ function textOfLine(i, line) {
   return texts?.[line - functions[i][LINE]]?.trim().slice(0, 300) ?? "";
 }
 
-function putButton(cell, text, hint) {
-  const button = element("button", "name");
-  button.type = "button";
-  button.title = plain(hint);
-  put(button, text);
-  cell.append(button);
-}
-
 function putNotes(cell, edge) {
   const { caller, callee, through } = readEdges();
   if (caller[edge] === callee[edge]) cell.append(element("span", "note", "recursion"));

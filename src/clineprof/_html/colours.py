@@ -5,6 +5,8 @@ quadratic time: such texts get no colours."""
 import re
 import time
 
+from clineprof._html import texts
+
 # The kinds of a run of characters; a run has the index of its kind, 0 is plain text. tables.css has a class for each.
 KINDS = ("", "kw", "str", "lit", "com", "def", "dec", "bui", "esc")
 CHARACTERS = 500_000  # about 14,000 lines
@@ -67,6 +69,15 @@ def pieces(lines, runs):
             left -= len(part) // 2
             at += len(part)
         yield found
+
+
+def markup(lines, runs):
+    """Returns the markup of each line; without runs it has no colours."""
+    if not runs:
+        return map(texts.shown, lines)
+    return ("".join('<span class="%s">%s</span>' % (kind, texts.shown(part)) if kind
+                    else texts.shown(part) for part, kind in line)
+            for line in pieces(lines, runs))  # fmt: skip
 
 
 class _Kinds(dict):

@@ -2,7 +2,6 @@
 // The list of all lines. Lines are read when they are first listed or searched.
 "use strict";
 
-const KEYS_OF_LINES = ["time", "self", "hits", "increment"];
 const lines = { function: [], number: [], text: [], lower: [] }; // one array for each property
 for (const key of KEYS_OF_LINES) lines[key] = [];
 let linesRead = 0; // the number of functions whose lines have been read
@@ -29,12 +28,12 @@ function allLines() {
 
 // Leaves out lines that did not run where another function has the same line: a module has the text of its functions.
 function leaveOutRepeated() {
-  const ran = (id) => lines.hits[id] || lines.time[id], { number, text } = lines;
+  const { number, text } = lines;
   const placeOf = (id) => functions[lines.function[id]][FILE] * 2 ** 32 + number[id];
   const all = Array.from(number.keys()), known = new Map();
   const isNew = (id) => known.get(placeOf(id)) !== text[id] && known.set(placeOf(id), text[id]);
-  for (const id of all) if (ran(id)) known.set(placeOf(id), text[id]);
-  const kept = all.filter((id) => ran(id) || isNew(id));
+  for (const id of all) if (hasRun(id)) known.set(placeOf(id), text[id]);
+  const kept = all.filter((id) => hasRun(id) || isNew(id));
   for (const key of Object.keys(lines)) lines[key] = kept.map((id) => lines[key][id]);
 }
 
@@ -44,31 +43,18 @@ function readLinesAhead(deadline) {
   if (linesRead < functions.length) requestIdleCallback(readLinesAhead);
 }
 
-function lineListColumns() {
-  allLines();
-  const number = (key, title, width, write, bar) => ({
-    key, title, width, bar,
-    value: (id) => lines[key][id],
-    fill(cell, id) {
-      if (!lines.hits[id] && !lines.time[id]) return;
-      if (key === "increment" && !lines[key][id]) return;
-      cell.textContent = write(lines[key][id]);
-    },
-  });
-  const columns = [number("time", "Time", 11, time, "of-time")];
-  if (profile.self) columns.push(number("self", "Self", 11, time, "of-self"));
-  if (profile.memory) columns.push(number("increment", "Increment", 14, size, "of-memory"));
-  columns.push(number("hits", "Hits", 13, count));
-  columns.push({
+// Returns the columns that name the function and the text of a line.
+function textsOfLines() {
+  return [{
     key: "place", title: "Function", text: true, width: narrow.matches ? 14 : 28,
     value: (id) => functions[lines.function[id]][NAME] + ":" + String(lines.number[id]).padStart(10),
     fill(cell, id) {
       const i = lines.function[id];
-      cell.title = plain(profile.files[functions[i][FILE]] + ":" + lines.number[id]);
-      put(cell, functions[i][NAME] + ":" + lines.number[id]);
+      const line = ":" + Math.abs(lines.number[id]); // comparison.js has negative numbers
+      cell.title = plain(profile.files[functions[i][FILE]] + line);
+      put(cell, functions[i][NAME] + line);
     },
-  });
-  columns.push({
+  }, {
     key: "source", title: "Source", text: true, value: (id) => lines.text[id],
     fill(cell, id) {
       const button = element("button", "code"), text = lines.text[id].slice(0, 500);
@@ -76,6 +62,5 @@ function lineListColumns() {
       putFound(button, text || "(no source)");
       cell.append(button);
     },
-  });
-  return columns;
+  }];
 }

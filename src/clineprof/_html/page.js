@@ -3,55 +3,19 @@
 // parts come before it in the same script.
 "use strict";
 
-// ---- leaks
-
-function leakColumns() {
-  const number = (key, title, field, write, hint) => ({
-    key, title, hint, width: 13,
-    value: (id) => profile.leaks[id][field],
-    fill: (cell, id) => void (cell.textContent = write(profile.leaks[id][field])),
-  });
-  const text = (key, title, width, of) => ({
-    key, title, width, text: true, value: of, fill: (cell, id) => put(cell, of(id)),
-  });
-  return [
-    {
-      ...text("source", "Line", 0, (id) => profile.leaks[id][8]),
-      fill(cell, id) {
-        const button = element("button", "code");
-        button.type = "button";
-        put(button, profile.leaks[id][8].trim() || "(no source)");
-        cell.append(button);
-      },
-    },
-    number("bytes", "Kept", 4, size, "Allocated there and not given back"),
-    number("call", "Per epoch", 5, size),
-    number("second", "Per second", 6, size),
-    number("sure", "Sure %", 7, (share) => percent(share, 1)),
-    text("function", "Function", 22, (id) => profile.leaks[id][2]),
-    text("place", "Place", 26, (id) => `${profile.leaks[id][0]}:${profile.leaks[id][3]}`.replace(/^.*\//s, "")),
-    text("holder", "Held by", 40, (id) => profile.leaks[id][9]),
-  ];
-}
-
-function openLeak(id) {
-  const [file, line, name, number] = profile.leaks[id];
-  const i = functions.findIndex((row) =>
-    profile.files[row[FILE]] === file && row[LINE] === line && row[NAME] === name);
-  if (i >= 0) open(i, number);
-}
-
 // ---- the lists
 
 const lists = {
-  functions: new Table(at("functions"), "Functions", "time", open, goToSource),
-  files: new Tree(at("files"), goToSource),
-  lines: new Table(at("lines"), "Lines", OWN,
+  functions: new Table(at("functions"), "Functions", FIRST_ORDER.functions, open, goToSource),
+  ...(HAS_FILES ? { files: new Tree(at("files"), goToSource) } : {}),
+  lines: new Table(at("lines"), "Lines", FIRST_ORDER.lines,
     (id) => open(lines.function[id], lines.number[id]), goToSource),
-  leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource),
-  flame: new Flame(at("boxes"), open, goToSource),
+  ...(profile.limits?.length
+    ? { limits: new Table(at("limits"), "Broken limits", "after", openLimit, goToSource) } : {}),
+  ...(profile.leaks.length ? { leaks: new Table(at("leaks"), "Leaks", "bytes", openLeak, goToSource) } : {}),
+  ...(profile.calls ? { flame: new Flame(at("boxes"), open, goToSource) } : {}),
 };
-let current = lists.functions, tabShown = "functions";
+let current = lists.functions, tabShown = "functions", timeline = null;
 
 function tabOf(name) {
   return at("tab-" + name);
@@ -69,6 +33,7 @@ function choose(name, focus) {
   current = lists[name] || current;
   if (narrow.matches) document.body.classList.remove("reading");
   if (name === "flame") lists.flame.read();
+  if (name === "memory") timeline.read();
   if (name === "lines" && !lists.lines.columns) filterLines();
   if (lists[name]) current.update();
   tellNothing();
@@ -78,7 +43,7 @@ function choose(name, focus) {
 function tellNothing() {
   const empty = current.columns && !current.ids.length && !at(currentName()).hidden;
   at("nothing").textContent = !empty ? "" : words.length ? "Nothing is found here."
-    : functions.length ? "Nothing took time." : "No function was profiled.";
+    : functions.length ? "Nothing took time." : profile.nothing;
 }
 
 function currentName() {
@@ -213,7 +178,7 @@ const KEYS = {
   Home: () => listAtHand().select(0),
   End: () => listAtHand().select(Infinity),
   f: () => choose("functions", true),
-  d: () => choose("files", true),
+  d: () => lists.files && choose("files", true),
   l: () => choose("lines", true),
   g: () => tabOf("flame").hidden || choose("flame", true),
   c: goToCalls,
@@ -260,10 +225,14 @@ function start() {
   tellTheme();
   document.documentElement.classList.add("js");
   at("app").hidden = false;
-  at("memory").append(at("timeline"));
-  tabOf("memory").hidden = !at("timeline").firstElementChild;
-  tabOf("leaks").hidden = !profile.leaks.length;
-  tabOf("flame").hidden = !profile.calls;
+  at("memory").prepend(at("timeline"));
+  tabOf("memory").hidden = !profile.timeline;
+  if (profile.timeline) timeline = new Timeline(at("timeline").firstElementChild, profile.timeline);
+  if (profile.timeline?.stays.length) lists.memory = timeline.table;
+  tabOf("limits").hidden = !lists.limits;
+  tabOf("leaks").hidden = !lists.leaks;
+  tabOf("flame").hidden = !lists.flame;
+  tabOf("files").hidden = !lists.files;
   showLists();
   tellHottest();
   at("lists").classList.toggle("few", functions.length <= 8);
@@ -290,14 +259,16 @@ function tellHottest() {
 
 function showLists() {
   lists.functions.show(functionColumns(), narrow.matches ? 18 : 24, everyFunction);
-  lists.files.show(fileColumns(lists.files), narrow.matches ? 18 : 24, lists.files.nodes.map((node) => node.id));
+  lists.files?.show(fileColumns(lists.files), narrow.matches ? 18 : 24, lists.files.nodes.map((node) => node.id));
   filterFunctions();
-  filterFiles();
+  if (lists.files) filterFiles();
   if (lists.lines.columns) {
     lists.lines.columns = null; // its columns are made anew
     filterLines();
   }
-  lists.leaks.show(leakColumns(), 30, profile.leaks.map((_, id) => id));
+  lists.limits?.show(limitColumns(), narrow.matches ? 18 : 24, profile.limits.map((_, id) => id));
+  if (lists.limits) amount("limits", profile.limits.length, profile.limits.length);
+  lists.leaks?.show(leakColumns(), 30, profile.leaks.map((_, id) => id));
   amount("leaks", profile.leaks.length, profile.leaks.length);
 }
 

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What the page shows: the profile, which is read from the JSON in the page, and the columns. The lines of a function
-// and the text of a file are read when the function is opened; those of all functions when lines are listed or
-// searched. The program's text is put into the page only as text nodes.
+// What the page of a profile shows: the measures of functions and lines, which are read from the JSON in the page, and
+// the columns. The lines of a function and the text of a file are read when the function is opened; those of all
+// functions when lines are listed or searched. comparison.js defines the same names for the page of a comparison.
 "use strict";
-
-const at = (id) => document.getElementById(id);
-const profile = JSON.parse(at("data").textContent);
-const HIDDEN = new RegExp("([" + profile.hidden + "])", "u");
-const MOST_CHARACTERS = 5000; // shown of one line
-const narrow = matchMedia("(max-width: 720px)");
 
 // ---- the profile
 
-const FILE = 0, LINE = 1, NAME = 2, TOTAL = 3, SELF = 4, HITS = 5, RSS = 6, INCREMENT = 7;
+const TOTAL = 3, SELF = 4, HITS = 5, RSS = 6, INCREMENT = 7;
 const COUNT = 8, RUNNING = 9, COMPILER = 10, OWN_INCREMENT = 11;
-const functions = profile.rows;
+const FIRST_ORDER = { functions: "time", lines: profile.self ? "self" : "time" }; // the columns that sort at first
+const HAS_FILES = true; // can whole files be shown?
+const ownOf = (i) => functions[i][profile.self ? SELF : TOTAL];
+const writeOwn = time;
 const OWN = profile.self ? "self" : "time"; // the column of what a line itself took, as far as it is known
-const everyFunction = functions.map((_, i) => i);
 const opened = new Map();
-const linesOfJson = (id) => {
-  let found = null;
-  return (line) => JSON.parse((found = found || at(id).textContent.split("\n"))[line]);
-};
 const readDetails = linesOfJson("data-lines"), readFile = linesOfJson("data-files");
 
 // Returns {numbers, columns, texts (null: not known), running, missed, runs (0: no colours)} of a function.
@@ -81,59 +73,7 @@ function rowsOf(i) {
   return rows;
 }
 
-// ---- text of the program
-
-const codeOf = (character) =>
-  "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-
-// Returns the program's text with visible hidden characters, for a tooltip, which has no markup.
-const plain = (text) => text.split(HIDDEN).map((part, i) => (i % 2 ? codeOf(part) : part)).join("");
-
-function put(parent, text) {
-  if (!HIDDEN.test(text)) return void parent.append(text);
-  text.split(HIDDEN).forEach((part, i) => {
-    if (i % 2 === 0) return void (part && parent.append(part));
-    const mark = element("span", "hidden-character", codeOf(part));
-    mark.title = "a character that is not seen";
-    parent.append(mark);
-  });
-}
-
-// Appends the program's text as `put` does, with the searched words marked.
-function putFound(parent, text) {
-  if (!words.length) return put(parent, text);
-  const pattern = words.map((word) => word.replace(/[^\p{L}\p{N}_ ]/gu, "\\$&")).join("|");
-  text.split(new RegExp("(" + pattern + ")", "i")).forEach((part, i) => {
-    if (!part) return;
-    put(i % 2 ? parent.appendChild(element("mark")) : parent, part);
-  });
-}
-
-function placeOf(i) {
-  return profile.files[functions[i][FILE]] + ":" + functions[i][LINE];
-}
-
-const lastPart = (place) => place.replace(/^.*\//s, "");
-const shortPlaceOf = (i) => lastPart(placeOf(i));
-
 // ---- columns
-
-const HEATS = 4; // the colours of the scale of heat, from the coolest to the hottest
-
-// Returns where a share stands on the scale of heat: from 1 to HEATS, 0 for nothing.
-const heatOf = (share) => Math.min(HEATS, Math.ceil(share * HEATS));
-
-// Draws a bar below the number that shows the number's share of the whole. Bars of time have the colour of their heat.
-function bar(cell, part, whole, kind) {
-  const share = whole > 0 ? Math.min(Math.abs(part) / whole, 1) : 0;
-  if (!(share > 0)) return;
-  cell.classList.add("bar", kind);
-  if (kind !== "of-memory") cell.classList.add("heat" + heatOf(share));
-  cell.style.setProperty("--w", (100 * share).toFixed(1) + "%");
-}
-
-// Returns the largest number, whatever its sign. -Infinity stands for an empty cell.
-const most = (list) => list.reduce((most, value) => (value === -Infinity ? most : Math.max(most, Math.abs(value))), 0);
 
 // Has the measure a column in the lists of functions and of files? On a phone only the most important ones have.
 function isListed(key) {
@@ -158,15 +98,7 @@ function functionColumns() {
       "What its lines added to resident memory, less what they gave back", "of-memory"),
     number("hits", "Hits", 13, HITS, count, "Of all its lines together"),
   ].filter(({ key }) => isListed(key));
-  if (!narrow.matches)
-    columns.push({
-      key: "place", title: "Place", text: true, width: 26, value: placeOf,
-      fill(cell, i) {
-        cell.classList.add("place");
-        cell.title = plain(placeOf(i));
-        putFound(cell, shortPlaceOf(i));
-      },
-    });
+  if (!narrow.matches) columns.push(placeColumn);
   return columns;
 }
 
@@ -176,6 +108,7 @@ function putName(cell, i) {
   putFound(button, functions[i][NAME]);
   cell.append(button);
   if (functions[i][RUNNING]) cell.append(element("span", "note", "running"));
+  markLeaking(cell, i);
 }
 
 // The columns of a line: its measures, and the time per hit and in percent.
@@ -221,8 +154,9 @@ function putMissed(cell) {
   cell.title = "The line holds code and never ran";
 }
 
-// Returns the columns of the lines of one or more functions; `total` is the time of which they are shares.
-function lineColumns({ members, rows, columns, missed }, total) {
+// Returns the columns of the lines of one or more functions.
+function lineColumns({ function: i, members, rows, columns, missed }) {
+  const total = wholeFiles ? profile.whole : functions[i][TOTAL];
   const level = allColumns ? 2 : narrow.matches ? 0 : 1;
   const wanted = LINE_COLUMNS.filter((column) => column.page <= level && isKnown(columns, column));
   return [
@@ -247,4 +181,84 @@ function lineColumns({ members, rows, columns, missed }, total) {
     ...calledColumns(members, rows),
     { key: "source", title: "Source", text: true, value: (row) => rows.text[row], fill: putSource },
   ];
+}
+
+// ---- the source
+
+function putSource(cell, row, tr) {
+  const { members, rows, running, shared, colours } = shown, number = rows.number[row];
+  const code = element("code");
+  cell.classList.add("code");
+  tr.classList.toggle("within", wholeFiles && isWithin(shown.function, number));
+  if (running.includes(number)) {
+    tr.classList.add("running");
+    code.append(element("b", "", "> "), element("span", "unseen", "running: "));
+  }
+  if (shared.has(number)) tr.title = "The sum of several functions that share the line";
+  putText(code, rows.text[row], colours.get(number));
+  cell.append(code);
+  markLeaks(cell, tr, members, number);
+}
+
+// Is the line part of the function's text?
+function isWithin(i, number) {
+  const first = functions[i][LINE], { texts } = detailsOf(i);
+  return number >= first && number < first + (texts?.length ?? 0);
+}
+
+// Returns where each line of a text begins in the runs of colours: {line: as putColoured takes it}.
+function coloursOf({ runs, texts }, first) {
+  return new Map(startsOf(runs ? texts ?? [] : [], runs).map((start, line) => [first + line, start]));
+}
+
+// What stands in the source: the function's own lines, or those of its whole file.
+function linesOf(i) {
+  if (wholeFiles) return listingOf(i);
+  const details = detailsOf(i), colours = coloursOf(details, functions[i][LINE]);
+  return { ...details, members: new Set([i]), rows: rowsOf(i), shared: new Set(), colours };
+}
+
+// Returns what stands above the source of a function.
+function sumsOf(i) {
+  const row = functions[i], said = [`Time ${time(row[TOTAL])}`];
+  if (profile.whole) said.push(`${percent(row[TOTAL], profile.whole)} % of the profiled time`);
+  if (profile.self) said.push(`self ${time(row[SELF])}`);
+  if (profile.memory) said.push(`increment ${size(row[INCREMENT])}`);
+  said.push(`${count(row[HITS])} hits of ${count(row[COUNT])} lines`);
+  return said;
+}
+
+// Returns what stands below it.
+function notesOf(i) {
+  const row = functions[i];
+  const { texts, runs } = detailsOf(i), notes = [];
+  if (texts === null) notes.push("The source is not known.");
+  else if (!runs && profile.coloured >= 0)
+    notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
+  if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
+  if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
+  return [...notes, ...leaksToldOf(i)];
+}
+
+// ---- all lines
+
+const KEYS_OF_LINES = ["time", "self", "hits", "increment"];
+const hasRun = (id) => lines.hits[id] || lines.time[id];
+
+function lineListColumns() {
+  allLines();
+  const number = (key, title, width, write, bar) => ({
+    key, title, width, bar,
+    value: (id) => lines[key][id],
+    fill(cell, id) {
+      if (!hasRun(id)) return;
+      if (key === "increment" && !lines[key][id]) return;
+      cell.textContent = write(lines[key][id]);
+    },
+  });
+  const columns = [number("time", "Time", 11, time, "of-time")];
+  if (profile.self) columns.push(number("self", "Self", 11, time, "of-self"));
+  if (profile.memory) columns.push(number("increment", "Increment", 14, size, "of-memory"));
+  columns.push(number("hits", "Hits", 13, count));
+  return [...columns, ...textsOfLines()];
 }

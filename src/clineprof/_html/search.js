@@ -28,20 +28,21 @@ function largestOf(ids, value, count) {
 // open(id)}
 function kindsFound() {
   const { files } = lists;
-  return [
-    {
+  const ofFiles = files && {
       name: "files", title: "Files", ids: files.ids.filter((id) => files.nodes[id].file !== undefined),
       own: (id) => files.nodes[id].self, text: (id) => profile.files[files.nodes[id].file], place: () => "",
       open: (id) => openFile(files.nodes[id].file),
-    },
+  };
+  return [
+    ...(files ? [ofFiles] : []),
     {
-      name: "functions", title: "Functions", ids: lists.functions.natural,
-      own: (i) => functions[i][profile.self ? SELF : TOTAL], text: (i) => functions[i][NAME], place: shortPlaceOf, open,
+      name: "functions", title: "Functions", ids: lists.functions.natural, own: ownOf,
+      text: (i) => functions[i][NAME], place: shortPlaceOf, open,
     },
     {
       name: "lines", title: "Lines", ids: lists.lines.natural,
       own: (id) => lines[OWN][id], text: (id) => lines.text[id].slice(0, 200),
-      place: (id) => shortPlaceOf(lines.function[id]).replace(/\d+$/, lines.number[id]),
+      place: (id) => shortPlaceOf(lines.function[id]).replace(/\d+$/, Math.abs(lines.number[id])),
       open: (id) => open(lines.function[id], lines.number[id]),
     },
   ];
@@ -67,7 +68,7 @@ function groupOf({ name, title, ids, own, text, place, open }) {
     const button = addButton(list, () => open(id), goToSource);
     putFound(button.appendChild(element("span", "code")), text(id) || "(no source)");
     put(button.appendChild(element("span", "where")), place(id));
-    button.append(element("span", "own", own(id) ? time(own(id)) : ""));
+    button.append(element("span", "own", own(id) ? writeOwn(own(id)) : ""));
   }
   if (ids.length > MOST_FOUND) {
     const all = addButton(list, () => choose(name, true));
@@ -112,9 +113,9 @@ function leaveFound(event) {
 function search() {
   words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   filterFunctions();
-  filterFiles();
+  if (lists.files) filterFiles();
   if (words.length || lists.lines.columns) filterLines();
-  lists.flame.search();
+  lists.flame?.search();
   listFound();
   tellNothing();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The source of the open function, or of its whole file.
+// The source of the open function, or of its whole file. profile.js and comparison.js say what stands in it.
 "use strict";
 
 // {function, line (undefined: none was chosen), members (functions), rows, columns, running, missed, shared (lines of
@@ -11,27 +11,11 @@ new Minimap(at("minimap"), source,
   (row) => (shown.rows.at[row] < 0 ? 0 : (shown.columns[OWN]?.[shown.rows.at[row]] ?? 0) / (shown.hottest || 1)),
   (row) => shown.rows.text[row]);
 
-function putSource(cell, row, tr) {
-  const { rows, running, shared, colours } = shown, number = rows.number[row];
-  const code = element("code"), text = rows.text[row];
-  cell.classList.add("code");
-  tr.classList.toggle("within", wholeFiles && isWithin(shown.function, number));
-  if (running.includes(number)) {
-    tr.classList.add("running");
-    code.append(element("b", "", "> "), element("span", "unseen", "running: "));
-  }
-  if (shared.has(number)) tr.title = "The sum of several functions that share the line";
-  if (colours.has(number)) putColoured(code, text, colours.get(number));
+function putText(code, text, colours) {
+  if (colours) putColoured(code, text, colours);
   else put(code, text.slice(0, MOST_CHARACTERS));
   if (text.length > MOST_CHARACTERS)
     code.append(element("span", "note", `${count(text.length - MOST_CHARACTERS)} more characters`));
-  cell.append(code);
-}
-
-// Is the line part of the function's text?
-function isWithin(i, number) {
-  const first = functions[i][LINE], { texts } = detailsOf(i);
-  return number >= first && number < first + (texts?.length ?? 0);
 }
 
 function putColoured(code, text, [runs, run, offset]) {
@@ -47,27 +31,20 @@ function putColoured(code, text, [runs, run, offset]) {
   if (left > 0) put(code, text.slice(from, from + left));
 }
 
-// Returns where each line of a text begins in the runs of colours: {line: [runs, run, offset in it]}.
-function coloursOf({ runs, texts }, first) {
-  const starts = new Map();
-  if (!runs || !texts) return starts;
-  let run = 0, offset = 0, number = first;
-  for (const text of texts) {
-    starts.set(number++, [runs, run, offset]);
+// Returns where each line of a text begins in the runs of its colours, as putColoured takes it. A line that is null is
+// not in the text.
+function startsOf(texts, runs) {
+  let run = 0, offset = 0;
+  return texts.map((text) => {
+    if (!runs || text === null) return undefined;
+    const start = [runs, run, offset];
     offset += text.length + 1;
     while (run < runs.length && offset >= runs[run]) {
       offset -= runs[run];
       run += 2;
     }
-  }
-  return starts;
-}
-
-// What stands in the source: the function's own lines, or those of its whole file.
-function linesOf(i) {
-  if (wholeFiles) return listingOf(i);
-  const details = detailsOf(i), colours = coloursOf(details, functions[i][LINE]);
-  return { ...details, members: [i], rows: rowsOf(i), shared: new Set(), colours };
+    return start;
+  });
 }
 
 function open(i, number) {
@@ -78,7 +55,8 @@ function open(i, number) {
   put(at("name"), functions[i][NAME]);
   at("place").replaceChildren();
   put(at("place"), placeOf(i));
-  tellSums(i);
+  at("sums").textContent = sumsOf(i).join(" · ");
+  at("notes").textContent = notesOf(i).join(" ");
   showSource();
   showEdges(i);
   if (number !== undefined) goTo(number);
@@ -95,30 +73,14 @@ function pick(row) {
 }
 
 function showSource() {
-  const { function: i, rows } = shown;
-  const longest = Math.min(rows.text.reduce((most, text) => Math.max(most, text.length), 0), 500);
-  const columns = lineColumns(shown, wholeFiles ? profile.whole : functions[i][TOTAL]);
+  const { rows } = shown;
+  const longest = Math.min(most(rows.text.map((text, row) => text.length + markLength(rows.number[row]))), 500);
+  const columns = lineColumns(shown);
   source.show(columns, Math.max(30, longest * 0.93 + 4), rows.number.map((_, row) => row));
   at("all-columns").hidden = false;
   at("all-columns").setAttribute("aria-pressed", allColumns);
-  at("whole-file").hidden = false;
+  at("whole-file").hidden = !HAS_FILES;
   at("whole-file").setAttribute("aria-pressed", wholeFiles);
-}
-
-function tellSums(i) {
-  const row = functions[i], said = [`Time ${time(row[TOTAL])}`];
-  if (profile.whole) said.push(`${percent(row[TOTAL], profile.whole)} % of the profiled time`);
-  if (profile.self) said.push(`self ${time(row[SELF])}`);
-  if (profile.memory) said.push(`increment ${size(row[INCREMENT])}`);
-  said.push(`${count(row[HITS])} hits of ${count(row[COUNT])} lines`);
-  at("sums").textContent = said.join(" · ");
-  const { texts, runs } = detailsOf(i), notes = [];
-  if (texts === null) notes.push("The source is not known.");
-  else if (!runs && profile.coloured >= 0)
-    notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
-  if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
-  if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
-  at("notes").textContent = notes.join(" ");
 }
 
 function goTo(number) {

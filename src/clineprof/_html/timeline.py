@@ -16,19 +16,41 @@ COLOURS = 6  # the number of colours that curves use in turn, as the classes c0 
 
 def drawing(timeline):
     """Draws a profile's timeline. Returns markup, empty when there is nothing to draw."""
-    starts = _starts(timeline or ())
+    made = _made(timeline)
+    return made.markup() if made else texts.Markup()
+
+
+def data(timeline, places):
+    """What timeline.js needs to choose a span of time in the drawing; None when nothing is drawn. `places` has the
+    place in the page of each function: {(file, line, name): place}."""
+    made = _made(timeline)
+    return made and {
+        "begin": made.begin, "end": made.end, "left": LEFT, "right": WIDTH - RIGHT, "bottom": made.height - BOTTOM,
+        "stays": [[places.get((mark["file"], mark["line"], mark["name"]), -1), mark["name"], enter, leave, pid]
+                  for mark, pid, enter, leave in _stays(timeline)],
+    }  # fmt: skip
+
+
+def _made(timeline):
+    """Returns the Drawing of a profile's timeline; None when there is nothing to draw."""
     curves = [("process %d" % one["pid"], [(since + at, rss) for at, rss in zip(one["time"], one["rss"])])
-              for one, since in zip(timeline or (), starts)]  # fmt: skip
+              for one, since in zip(timeline or (), _starts(timeline or ()))]  # fmt: skip
     curves = [(name, points) for name, points in curves if points]
     if not curves:
-        return texts.Markup()
-    stays = [(mark["name"], texts.time(mark["leave"] - mark["enter"]), mark["level"],
-              since + mark["enter"], since + mark["leave"])
-             for one, since in zip(timeline, starts) for mark in one.get("marks", ())]  # fmt: skip
+        return None
+    stays = [(mark["name"], texts.time(leave - enter), mark["level"], enter, leave, number)
+             for number, (mark, _, enter, leave) in enumerate(_stays(timeline))]  # fmt: skip
     made = Drawing(curves, [stay for stay in stays if stay[2] < DEEPEST])
     if 1 < len(curves) <= 6:
         made.parts += map(made.name, range(len(curves)))
-    return made.markup()
+    return made
+
+
+def _stays(timeline):
+    """Yields each stay with its process, and when it began and ended, in nanoseconds since the first process."""
+    for one, since in zip(timeline, _starts(timeline)):
+        for mark in one.get("marks", ()):
+            yield mark, one["pid"], since + mark["enter"], since + mark["leave"]
 
 
 def _starts(timeline):
@@ -42,7 +64,8 @@ class Drawing:
     """A drawing of curves and stays.
 
     curves: [(name as markup, or "", [(nanoseconds, bytes), ..])]; every curve needs points
-    stays: [(function's name, text of the tooltip, level, enter, leave)]; stays outside the window are left out
+    stays: [(function's name, text of the tooltip, level, enter, leave)], for the page with a number that names the
+        stay; stays outside the window are left out
     height: height of the curves in pixels. window: (begin, end) in nanoseconds; None: from 0 to the last point
     parts: the markup; the caller can add more
     """
@@ -108,13 +131,14 @@ class Drawing:
             x, y - 8, anchor, texts.size(rss), texts.time(at), whose)
 
     def _stay(self, stay):
-        name, told, level, enter, leave = stay
+        name, told, level, enter, leave, *number = stay
         left, top = self.x(enter), self.height + ROW * level
         width = max(self.x(leave) - left, 1)
         shown = texts.escape(texts.plain(name))
         text = '<text x="%.1f" y="%d">%s</text>' % (left + 3, top + ROW - 4, shown)
-        return '<g class="stay"><title>%s: %s</title><rect x="%.1f" y="%d" width="%.1f" height="%d"/>%s</g>' % (
-            shown, told, left, top, width, ROW - 2, text if width > LETTER * len(name) + 6 else "")
+        return '<g class="stay"%s><title>%s: %s</title><rect x="%.1f" y="%d" width="%.1f" height="%d"/>%s</g>' % (
+            ' data-stay="%d"' % number[0] if number else "", shown, told, left, top, width, ROW - 2,
+            text if width > LETTER * len(name) + 6 else "")
 
 
 def _thin(points):
