@@ -212,7 +212,7 @@ def test_two_programs_compared(columns, tmp_path):
     for name in "old.py", "new.py":
         (tmp_path / name).write_text("@profile\n" + RUN.partition("\n\n")[2].partition("\n\n")[0]
                                      + f"\nwork_with_a_name_that_is_long({2000 if name == 'old.py' else 200_000})\n")
-    seen, _ = on_screen(tmp_path, ["ab", "-n", "3", "--all", "old.py", "new.py"], columns, streams=("stdin", "stdout"))
+    seen, _ = on_screen(tmp_path, ["ab", "-n", "3", "--confidence", "80", "old.py", "new.py"], columns, streams=("stdin", "stdout"))
     check_columns(seen)
 
 
