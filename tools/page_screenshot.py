@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SIZE = {"width": 1430, "height": 660, "deviceScaleFactor": 1, "mobile": False}
+SIZE = {"width": 1430, "height": 760, "deviceScaleFactor": 1, "mobile": False}
 COLOURS = 256
 
 

@@ -89,6 +89,17 @@ def test_axe_finds_nothing_serious_on_a_phone(page, report, scheme):  # noqa: F8
         check(page, report, ["source", "function"])
 
 
+def test_what_scrolls_sideways_is_reached_by_keys(page, report):  # noqa: F811
+    """The drawing of memory is wider than a phone, and has nothing else in it that takes the focus."""
+    with page.phone():
+        page.open(report)
+        page.click("#back")
+        page.click("#tab-memory")
+        assert page.js("const { scrollWidth, clientWidth } = at('memory'); return scrollWidth > clientWidth")
+        page.press(Keys.TAB)
+        assert page.driver.switch_to.active_element.get_attribute("id") == "memory"
+
+
 def test_axe_finds_nothing_serious_without_javascript(page, report):  # noqa: F811
     """The tables for paper, as they are on the screen."""
     pytest.importorskip("jinja2")

@@ -130,7 +130,7 @@ def test_the_search_finds_functions_files_and_lines_at_once(page, tmp_path):  # 
     ]  # fmt: skip
     marks = page.js("return [...document.querySelectorAll('#found mark')].map((mark) => mark.textContent)")
     assert marks == ["load", "load", "load", "load", "LOAD", "load", "load", "load"]
-    assert page.js("return document.getElementById('told').textContent") == "Found: 1 files, 3 functions, 4 lines"
+    assert page.js("return document.getElementById('told').textContent") == "Found: files 1, functions 3, lines 4"
     tabs = [page.text(f"#tab-{name}") for name in ("functions", "files", "lines")]
     assert tabs == ["Functions 3 of 4", "Files 1 of 2", "Lines 4 of 7"]
 

@@ -56,7 +56,7 @@ function listFound() {
 }
 
 function tellFound(kinds) {
-  const told = kinds.map(({ title, ids }) => `${count(ids.length)} ${title.toLowerCase()}`).join(", ");
+  const told = kinds.map(({ title, ids }) => `${title.toLowerCase()} ${count(ids.length)}`).join(", ");
   at("told").textContent = told && `Found: ${told}`;
 }
 
