@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The extension module clineprof._core. */
 #include "run/api_recording.h"
-#include "bridge/load.h"
+#include "bridge/content.h"
 #include "bridge/measure_rows.h"
 #include "run/memory.h"
 #include "run/places.h"
 #include "run/run.h"
 #include "run/selection.h"
+#include "view/diff_content.h"
 #include "view/viewer.h"
 #include "bridge/console.h"
 #include "bridge/values.h"
@@ -183,11 +184,19 @@ static PyMethodDef module_methods[] = {
      "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"tracers", module_tracers, METH_NOARGS,
      "tracers()\n--\n\nReturns the names of the tracers that this interpreter has, the preferred one first."},
-    {"load", clp_load_files, METH_VARARGS,
+    {"load", clp_content_of_files, METH_VARARGS,
      "load(*paths)\n--\n\nReturns the sum of these profiles as a dict, of which clineprof.load makes a Profile."},
-    {"sum", clp_load_sum, METH_VARARGS,
+    {"sum", clp_content_sum, METH_VARARGS,
      "sum(*paths)\n--\n\nReturns the sum of these profiles as the bytes of a .lprof file."},
-    {"hottest", clp_load_hottest, METH_VARARGS,
+    {"total", clp_content_total, METH_VARARGS,
+     "total(contents, name=None)\n--\n\nReturns the sum of profiles, as load does. contents: a tuple with the contents\n"
+     "of .lprof files. name(file) returns another name for a file, or None."},
+    {"rendered", CLP_C_FUNCTION(clp_content_rendered), METH_VARARGS | METH_KEYWORDS,
+     "rendered(content, format, ..)\n--\n\nReturns a profile as Profiler.render does. content: that of a .lprof file."},
+    {"compare", clp_diff_content_compare, METH_VARARGS,
+     "compare(before, after, names, what)\n--\n\nCompares two profiles, contents of .lprof files, which the text calls\n"
+     "by these two names. what: 'text', 'marked' (with marks for colours), or 'object' (of --format json)."},
+    {"hottest", clp_content_hottest, METH_VARARGS,
      "hottest(data, count)\n--\n\nReturns a table of the `count` lines with the most self time in a profile.\n"
      "data: the content of an .lprof file."},
     {"shown", module_shown, METH_O,

@@ -442,11 +442,14 @@ void clp_view_options_help(const char *program, struct clp_buf *out)
                        "       %s callers FUNCTION profile.lprof ...\n"
                        "       %s merge [-o OUTFILE] profile.lprof ...\n"
                        "       %s top profile.lprof.live\n"
+                       "       %s attach [options] PID\n"
+                       "       %s dump PID\n"
                        "       %s recover [-o OUTFILE] profile.lprof.live\n"
                        "       %s mem run|attach|plot|peak|list|rm|clean ..\n"
-                       "       %s hook install|remove|status\n"
+                       "       %s hook install [--attach]|remove|status\n"
                        "       %s lsp [options]\n",
-                       program, program, program, program, program, program, program, program, program, program);
+                       program, program, program, program, program, program, program, program, program, program,
+                       program, program);
     clp_buf_add_text(out, "\nPrints the report of a profile, or of the sum of several; - is standard input.\n"
                           "A .live file is the profile of a run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);

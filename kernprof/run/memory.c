@@ -2,6 +2,7 @@
 #include "memory.h"
 #include "os/file.h"
 #include "timeline/history.h"
+#include "bridge/rendering.h"
 #include "formats/lprof/wire.h"
 #include "run/processes/fork_helpers.h"
 #include <errno.h>
@@ -266,6 +267,34 @@ static PyObject *sampler_save(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* The samples as a profile, without a wall time: the profile that they are added to has one. */
+static PyObject *content_of(const struct clp_sampler *sampler)
+{
+    const struct clp_rendering own_file = {.format = "lprof"};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *content = NULL;
+
+    clp_profile_init(&profile, &mem);
+    if (make_profile(sampler, NULL, &profile) == CLP_OK) {
+        profile.meta.wall = 0;
+        content = clp_rendering_of(&profile, &own_file);
+    } else {
+        PyErr_NoMemory();
+    }
+    clp_profile_clear(&profile);
+    return content;
+}
+
+static PyObject *sampler_content(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    clp_helper_hold(&cast(self)->helper);
+    PyObject *content = content_of(cast(self));
+    clp_helper_release(&cast(self)->helper);
+    return content;
+}
+
 static PyMethodDef sampler_methods[] = {
     {"start", sampler_start, METH_NOARGS, "start()\n--\n\nStarts to take a sample every `interval` seconds."},
     {"stop", sampler_stop, METH_NOARGS, "stop()\n--\n\nStops taking samples."},
@@ -274,6 +303,8 @@ static PyMethodDef sampler_methods[] = {
      "take()\n--\n\nReturns the samples since the last call, [(time, [(pid, bytes), ..]), ..], and forgets them."},
     {"save", sampler_save, METH_VARARGS,
      "save(path, command)\n--\n\nWrites the samples that take() has not returned as a profile with a timeline."},
+    {"content", sampler_content, METH_NOARGS,
+     "content()\n--\n\nReturns the samples that take() has not returned as the content of a .lprof file."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -385,9 +385,8 @@ static void write_said(const struct clp_diff *diff, struct clp_buf *out)
     out->failed |= clp_diff_text_add_end(&diff->comparison, &options, out) != CLP_OK;
 }
 
-static void write_text(const void *data, bool marked, struct clp_buf *out)
+void clp_diff_add_text(const struct clp_diff *diff, bool marked, struct clp_buf *out)
 {
-    const struct clp_diff *diff = data;
     struct clp_diff_text_options options = text_options(diff, marked);
 
     for (int side = 0; side < 2; side++) {
@@ -399,6 +398,11 @@ static void write_text(const void *data, bool marked, struct clp_buf *out)
         clp_buf_add_text(out, "\n");
         add_limits(diff, out);
     }
+}
+
+static void write_text(const void *data, bool marked, struct clp_buf *out)
+{
+    clp_diff_add_text(data, marked, out);
 }
 
 /* ---- the command ---- */

@@ -18,6 +18,9 @@ struct clp_diff_request clp_diff_defaults(void);
 /* Reads the limits, and checks what the table cannot. False with one line in `error`. */
 bool clp_diff_check(struct clp_diff_request *request, struct clp_buf *error);
 
+/* Appends the report for people. `marked`: with marks for a terminal (report/table.h). */
+void clp_diff_add_text(const struct clp_diff *diff, bool marked, struct clp_buf *out);
+
 /* Compares the files of a request, and writes the report. Returns the exit code. */
 int clp_diff_compare(const struct clp_diff_request *request, struct clp_mem *mem);
 

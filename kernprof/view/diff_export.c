@@ -352,14 +352,19 @@ static PyObject *confidence_of(const struct clp_comparison *comparison)
                          (Py_ssize_t)comparison->tests);
 }
 
-/* `said`, if it is not NULL, is what the page says above its tables. */
-static PyObject *object_of(const struct clp_diff *diff, const char *said)
+PyObject *clp_diff_object(const struct clp_diff *diff)
 {
-    PyObject *object = Py_BuildValue(
+    return Py_BuildValue(
         "{s:s,s:i,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "format", "clineprof-diff", "version", 1, "before",
         side_of(diff, CLP_OLD), "after", side_of(diff, CLP_NEW), "noise_floor", floor_of(&diff->comparison.options),
         "confidence", confidence_of(&diff->comparison), "summary", summary_of(&diff->comparison), "functions",
         functions_of(diff), "gates", limits_of(diff));
+}
+
+/* The object, and what the page says above its tables if `said` is not NULL. */
+static PyObject *object_of(const struct clp_diff *diff, const char *said)
+{
+    PyObject *object = clp_diff_object(diff);
 
     if (object != NULL && said != NULL && !clp_dict_set(object, "said", text_of(said, strlen(said))))
         Py_CLEAR(object);

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
 #include "profile/calls.h"
-#include "report/choice.h"
 #include "report/columns.h"
-#include "report/report.h"
-#include "formats/lprof/wire_reader.h"
-#include "reading.h"
-#include "rendering.h"
 #include "values.h"
-#include <errno.h>
-#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 static PyObject *text_of(const char *text, size_t bytes)
 {
@@ -308,116 +300,4 @@ PyObject *clp_load_dict(const struct clp_profile *profile)
     if (!good)
         Py_CLEAR(dict);
     return dict;
-}
-
-/* ---- files ---- */
-
-static void raise(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
-{
-    struct clp_buf text;
-
-    if (fault->status == CLP_NO_MEMORY) {
-        PyErr_NoMemory();
-    } else if (fault->os_error != 0) {
-        errno = fault->os_error;
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
-    } else {
-        clp_buf_init(&text, mem);
-        clp_reading_add_fault(path, fault, &text);
-        PyErr_SetString(PyExc_ValueError, clp_buf_text(&text));
-        clp_buf_clear(&text);
-    }
-}
-
-static bool add_file(PyObject *path, struct clp_profile *sum)
-{
-    struct clp_fault fault;
-    PyObject *name;
-
-    if (!PyUnicode_FSConverter(path, &name))
-        return false;
-    clp_status status = clp_reading_merge(PyBytes_AS_STRING(name), sum, NULL, &fault);
-    if (status != CLP_OK)
-        raise(PyBytes_AS_STRING(name), &fault, sum->mem);
-    Py_DECREF(name);
-    return status == CLP_OK;
-}
-
-static bool add_files(PyObject *paths, struct clp_profile *sum)
-{
-    bool good = true;
-
-    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(paths); i++)
-        good = add_file(PyTuple_GET_ITEM(paths, i), sum);
-    return good;
-}
-
-PyObject *clp_load_files(PyObject *module, PyObject *paths)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile sum;
-
-    (void)module;
-    clp_profile_init(&sum, &mem);
-    PyObject *dict = add_files(paths, &sum) ? clp_load_dict(&sum) : NULL;
-    clp_profile_clear(&sum);
-    return dict;
-}
-
-/* ---- bytes and text ---- */
-
-PyObject *clp_load_sum(PyObject *module, PyObject *paths)
-{
-    const struct clp_rendering own_file = {.format = "lprof"};
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile sum;
-
-    (void)module;
-    clp_profile_init(&sum, &mem);
-    PyObject *bytes = add_files(paths, &sum) ? clp_rendering_of(&sum, &own_file) : NULL;
-    clp_profile_clear(&sum);
-    return bytes;
-}
-
-static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
-{
-    struct clp_report_options options = clp_report_defaults();
-    char folder[PATH_MAX];
-    PyObject *text = NULL;
-    struct clp_buf out;
-
-    options.lines = count;
-    options.choice.order = CLP_CHOICE_BY_self;
-    options.folder = getcwd(folder, sizeof folder);
-    clp_buf_init(&out, profile->mem);
-    bool whole = clp_report_text(profile, &options, &out) == CLP_OK;
-    clp_buf_add_text(&out, "\n");
-    if (whole && !out.failed)
-        text = text_of(clp_buf_text(&out), out.used);
-    else
-        PyErr_NoMemory();
-    clp_buf_clear(&out);
-    return text;
-}
-
-PyObject *clp_load_hottest(PyObject *module, PyObject *arguments)
-{
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile profile;
-    struct clp_fault fault;
-    PyObject *text = NULL;
-    Py_ssize_t size, count;
-    const char *bytes;
-
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "y#n:hottest", &bytes, &size, &count))
-        return NULL;
-    clp_profile_init(&profile, &mem);
-    if (clp_wire_decode(bytes, (size_t)size, &profile, &fault) != CLP_OK)
-        PyErr_SetString(PyExc_ValueError, clp_fault_text(&fault));
-    else
-        text = profile.meta.events != 0 ? hottest_of(&profile, count > 0 ? (size_t)count : 1)
-                                        : text_of("", 0);
-    clp_profile_clear(&profile);
-    return text;
 }

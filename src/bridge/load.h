@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles as Python objects, for clineprof.load and for the formats that are written in Python. */
+/* Profiles as Python objects, for the formats that are written in Python. */
 #ifndef CLP_LOAD_H
 #define CLP_LOAD_H
 
@@ -12,16 +12,5 @@
  * hold nothing but zeros are left out. Bytes that are no UTF-8 become \xNN. A new reference; NULL with an
  * exception set. */
 PyObject *clp_load_dict(const struct clp_profile *profile);
-
-/* The Python function load(*paths): the sum of the files, as a dict of clp_load_dict. OSError when a file
- * cannot be read, ValueError when it is no profile. */
-PyObject *clp_load_files(PyObject *module, PyObject *paths);
-
-/* The Python function sum(*paths): the sum of the files as the bytes of a .lprof file. Raises what load raises. */
-PyObject *clp_load_sum(PyObject *module, PyObject *paths);
-
-/* The Python function hottest(data, count): for the bytes of a .lprof file, the table of the `count` lines with
- * the most time of their own, as a str; "" where nothing ran. ValueError when the bytes are no profile. */
-PyObject *clp_load_hottest(PyObject *module, PyObject *arguments);
 
 #endif

@@ -6,6 +6,7 @@ in the C module clineprof._core."""
 # imports this package before it knows whether there is a C module for this interpreter.
 HOMES = {
     "Call": "_profile",
+    "Comparison": "_profile.comparison",
     "Edge": "_profile",
     "Function": "_profile",
     "Line": "_profile",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every table is made twice: the first pass only measures the widths of the columns, the second writes the table. */
 #include "diff_text.h"
+#include "compare.h"
 #include "base/number.h"
 #include "base/escape.h"
 #include "report/table.h"

@@ -35,9 +35,20 @@ struct files {
     size_t tally_room;
 };
 
-static uint64_t hash_of(const char *text)
+/* Is it the name of a notebook's cell, such as In[4]? */
+static bool is_cell(const char *file)
 {
-    return clp_hash_text(0, text, strlen(text));
+    const char *number = file + 3;
+
+    return strncmp(file, "In[", 3) == 0 && strcmp(number + strspn(number, "0123456789"), "]") == 0;
+}
+
+/* A hash of the file's name. All cells of a notebook are one file: a cell that was edited has another number. */
+static uint64_t hash_of(const char *file)
+{
+    const char *name = is_cell(file) ? "In[]" : file;
+
+    return clp_hash_text(0, name, strlen(name));
 }
 
 /* Enters each path once. */

@@ -3,7 +3,7 @@
  * two or lies in another folder.
  *
  * Files are matched first: by the same path, otherwise by the shortest tail of the path that no other file on either
- * side has. Then the functions of two matched files are matched by their qualified names. Several functions with one
+ * side has. The cells of a notebook (In[4]) are one file. Then the functions of two matched files are matched by their qualified names. Several functions with one
  * name (a property's getter and setter, lambdas) are aligned in the order in which they stand in the file: by their
  * text, then by the first line of their text, then by their place. Names and texts are compared by 64-bit hashes. */
 #ifndef CLP_MATCH_H

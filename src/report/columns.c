@@ -118,16 +118,31 @@ static bool allocated_tells(const struct clp_measures *measures)
            (double)clp_measures_increment(measures) < TELLS_UNTIL_GROWN * allocated;
 }
 
-bool clp_columns_allocated_tells(const struct clp_profile *profile)
+static bool await_tells(const struct clp_measures *measures)
+{
+    return measures->await != 0;
+}
+
+static bool any_line(const struct clp_profile *profile, bool (*tells)(const struct clp_measures *measures))
 {
     struct clp_wire_rows rows;
 
     for (uint32_t i = 0; i < profile->function_count; i++)
         for (clp_wire_rows_start(&rows, profile, &profile->functions[i]); rows.at != NULL;
              clp_wire_rows_next(&rows))
-            if (allocated_tells(&rows.at->measures))
+            if (tells(&rows.at->measures))
                 return true;
     return false;
+}
+
+bool clp_columns_allocated_tells(const struct clp_profile *profile)
+{
+    return any_line(profile, allocated_tells);
+}
+
+bool clp_columns_await_tells(const struct clp_profile *profile)
+{
+    return any_line(profile, await_tells);
 }
 
 double clp_column_share(double part, double total)

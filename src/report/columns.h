@@ -79,6 +79,9 @@ void clp_columns_add_names(struct clp_buf *out);
  * touches it. */
 bool clp_columns_allocated_tells(const struct clp_profile *profile);
 
+/* Did any line wait? A table that is not line_profiler's then has the column Await. */
+bool clp_columns_await_tells(const struct clp_profile *profile);
+
 /* How times are shown. */
 struct clp_column_scale {
     double scalar;  /* units of the Time column in a nanosecond; 0: each time has the unit that fits it */

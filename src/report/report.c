@@ -453,18 +453,26 @@ static clp_status add_report(struct report *report)
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;
 }
 
-/* The default columns: [with --self, or of lines of many functions?][with memory?]. */
-static const char *const usual_columns[3][2] = {
-    {"hits,time,per-hit,percent", "hits,time,per-hit,percent,mem,increment"},
-    {"hits,time,per-hit,percent,self,self-percent",
-     "hits,time,per-hit,percent,self,self-percent,mem,increment,self-increment"},
-    {"hits,time,self,share", "hits,time,self,share,mem,increment"},
-};
+/* The default columns: [usual, with --self, or of lines of many functions]. Those of memory follow. */
+static const char *const usual_columns[3] = {"hits,time,per-hit,percent", "hits,time,per-hit,percent,self,self-percent",
+                                             "hits,time,self,share"};
 
 /* Are lines of different functions in one table? Then they are shares of the whole program. */
 static bool ranks(const struct clp_report_options *options)
 {
     return options->lines != 0 || options->tables == CLP_TABLES_FILES;
+}
+
+static void add_memory_columns(struct report *report)
+{
+    clp_columns_add(&report->columns, "mem");
+    clp_columns_add(&report->columns, "increment");
+    if (report->options->self)
+        clp_columns_add(&report->columns, "self-increment");
+    if (clp_columns_allocated_tells(report->profile))
+        clp_columns_add(&report->columns, "allocated");
+    if (report->profile->meta.heap_interval != 0)
+        clp_columns_add(&report->columns, "live");
 }
 
 static void choose_columns(struct report *report)
@@ -477,11 +485,11 @@ static void choose_columns(struct report *report)
     report->columns = options->columns;
     if (report->columns.count == 0) {
         size_t usual = options->self ? 1 : ranks(options) && has_self(report) ? 2 : 0;
-        (void)clp_columns_parse(&report->columns, usual_columns[usual][memory], &bytes);
-        if (memory && clp_columns_allocated_tells(profile))
-            clp_columns_add(&report->columns, "allocated");
-        if (memory && profile->meta.heap_interval != 0)
-            clp_columns_add(&report->columns, "live");
+        (void)clp_columns_parse(&report->columns, usual_columns[usual], &bytes);
+        if ((memory || fits_units(report)) && clp_columns_await_tells(profile))
+            clp_columns_add(&report->columns, "await");
+        if (memory)
+            add_memory_columns(report);
     }
     for (size_t i = 0; i < report->columns.count; i++)
         report->memory |= clp_column_is_memory(report->columns.items[i]);

@@ -130,7 +130,7 @@ def test_the_readme_leads_to_every_page():
     assert sorted(listed) == [page for page in pages.PAGES if page != "README.md"]
 
 
-SUBCOMMANDS = {"ab", "callers", "diff", "lsp", "merge", "mem", "recover", "top"}
+SUBCOMMANDS = {"ab", "attach", "callers", "diff", "dump", "hook", "lsp", "merge", "mem", "recover", "top"}
 # Options of other programs, and one that --help leaves out.
 OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--nproc-per-node", "--cov"}
 
@@ -144,7 +144,7 @@ def all_options(tmp_path):
     text = "".join(run(words, tmp_path).out for words in asked)
     text += run_python(["-m", "pytest", "--help", "-p", "clineprof._pytest"], tmp_path,
                        env={"PYTHONPATH": str(BUILD / "python")}).out
-    for name in "_notebook/options.py", "_global/__init__.py":
+    for name in "_notebook/magics.py", "_global/__init__.py":
         text += (ROOT / "src" / "clineprof" / name).read_text("utf-8")
     return set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text))
 

@@ -730,39 +730,6 @@ def test_without_timeline_and_leaks_there_are_no_tabs_for_them(page, report):
             if tab.is_displayed()] == ["Functions 2", "Files 2", "Lines"]  # fmt: skip
 
 
-def in_this_process(folder):
-    """The format's module and the known profile."""
-    pytest.importorskip("jinja2")
-    import clineprof._formats.html
-    from clineprof import _profile
-
-    return clineprof._formats.html, _profile.load(write(folder / "p", known()))
-
-
-def test_the_tables_alone(page, tmp_path):
-    module, profile = in_this_process(tmp_path)
-    path = tmp_path / "notebook.html"
-    text = module.fragment(profile, {})
-    assert "<script" not in text and "style=" not in text
-    path.write_text("<!DOCTYPE html><meta charset=utf-8><p id=mine>mine</p>" + text, "utf-8")
-    page.open(path)
-    assert cells(page, ".clp table")[1][:4] == ["Box.hot", "300 ms", "100.0", "260 ms"]
-    assert cells(page, ".clp table.source")[3] == [
-        "12", "4", "200 ms", "50.0 ms", "66.7", "160 ms", "50.0 MiB", "30.0 MiB",
-        "    total = sum(range(n))"]  # fmt: skip
-    assert page.js("return getComputedStyle(document.getElementById('mine')).fontFamily") != page.js(
-        "return getComputedStyle(document.querySelector('.clp')).fontFamily")
-
-
-def test_the_tables_alone_need_jinja2(tmp_path, without):
-    write(tmp_path / "p", known())
-    code = ("import sys; sys.path.insert(0, sys.argv[1]); from clineprof import _profile; "
-            "from clineprof._formats import html; html.fragment(_profile.load('p'), {})")
-    ended = run([sys.executable, "-c", code, os.fspath(BUILD / "python")], tmp_path,
-                env=without("jinja2"))
-    assert "ImportError: tables in a notebook need Jinja2: pip install jinja2" in ended.err
-
-
 # ---- hostile profiles ----------------------------------------------------------------------------
 
 HOSTILE = [

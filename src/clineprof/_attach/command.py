@@ -216,7 +216,7 @@ class Attachment(Visit):
         print("Wrote profile results to '%s'" % _boot.shown(path), flush=True)
         if self.options.view:
             return _boot.core().main("view", ["clineprof", path])
-        print("Inspect results with:\n%s -m clineprof %s" % tuple(map(_boot.core().quoted, (sys.executable, path))))
+        print("Inspect results with:\nclineprof %s" % _boot.core().quoted(path))
         return 0
 
 

@@ -20,6 +20,7 @@ ENDINGS = {
     ".collapsed": "collapsed",
     ".pclprof": "pclprof",
     ".pstats": "pstats",
+    ".lprof": "lprof",
     ".pb.gz": "pprof",
     ".html": "html",
     ".json": "json",

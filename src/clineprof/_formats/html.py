@@ -41,22 +41,6 @@ def render(profile, options):
     })  # fmt: skip
 
 
-def fragment(profile, options):
-    """The tables alone, with their style, for a page that exists already (a notebook's): markup without a script, with
-    the source of up to twenty functions. Raises ImportError if Jinja2 is not installed."""
-    jinja = assembly.jinja()
-    if jinja is None:
-        raise ImportError("tables in a notebook need Jinja2: pip install jinja2")
-    view = _View(profile, options)
-    facts = assembly.facts("facts", [*view.times(), *view.facts()], ":")
-    made = '<div class="clp"><style>%s</style>%s%s%s</div>' % (
-        # three classes make these rules stronger than Jupyter's own rules for outputs
-        assembly.parts("tables.css", "notebook.css").replace(".clp", ".clp.clp.clp"),
-        facts, timeline.drawing(view.timeline), view.tables(jinja, view.measures))  # fmt: skip
-    # nbconvert keeps spaces only within <pre>
-    return made.replace("<code>", "<pre>").replace("</code>", "</pre>").replace("clp code", "clp pre")
-
-
 # ---- the content of the page --------------------------------------------------------------------
 
 

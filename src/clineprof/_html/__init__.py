@@ -7,4 +7,6 @@ tables.html      tables without JavaScript    measures.py  the sums and columns 
 comparison.html  the same of a comparison     colours.py   syntax colours, by Pygments
 *.css *.js       copied into the pages        texts.py     formats numbers and the program's text
                                               timeline.py  draws memory over time
+
+cell.py makes the HTML of a cell of a notebook.
 """

@@ -27,9 +27,9 @@ class Code:
         text = text if text.strip() else "pass"
         source = shell.transform_cell(text)
         self.written, self.exchanged = text, {}
-        self.file = file = shell.compile.cache(source, _count(shell), raw_code=text)
+        self.file = file = shell.compile.cache(source, count(shell), raw_code=text)
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
-            tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
+            self.tree = tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
             self.codes = [shell.compile(part, file, mode) for part, mode in _parts(tree)]
         self.has_value = isinstance(tree.body[-1], ast.Expr) if tree.body else False
 
@@ -94,7 +94,7 @@ def _exchanged(new, own):
                 yield from _exchanged(*pair)
 
 
-def _count(shell):
+def count(shell):
     """The number of the cell that is running."""
     running = getattr(shell.displayhook, "exec_result", None)
     return getattr(running, "execution_count", None) or shell.execution_count

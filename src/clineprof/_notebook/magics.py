@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The magics of `%load_ext clineprof` (docs/notebook.md is for users). cells.py makes the code that they run, show.py
 shows the result."""
+import ast
 import builtins
 import contextlib
 import importlib
+import inspect
 import time
+import types
 
 from IPython.core.error import UsageError
 from IPython.core.magic import (Magics, cell_magic, line_cell_magic, magics_class, no_var_expand,
@@ -14,8 +17,11 @@ from clineprof._notebook import cells, kinds, show
 from clineprof._compat import memory_usage
 from clineprof._boot import targets
 from clineprof._notebook.options import parsed
+from clineprof._profile import Profile
 
 LOADED = "_clineprof_magics"  # the shell's attribute that holds what is needed to unload the extension
+LAST = "_clineprof_last"  # the one that holds the profile of the last %clineprof
+SHOWN = "_clineprof_shown"  # the one that holds which profile was shown last, and in which cell
 
 
 def load_ipython_extension(shell):
@@ -42,8 +48,20 @@ class _Loaded:
             self.names.update((kind, name) for name in names)
         self.with_await = cells.WithAwait(shell)
         shell.input_transformers_post.append(self.with_await)
+        self.displays = shell.display_formatter.ipython_display_formatter
+        self.displays.for_type(Profile, self._display)
+
+    def _display(self, profile):
+        """Displays the value of a cell that is a profile: not again if a magic has just shown it."""
+        if getattr(self.shell, SHOWN, None) != (id(profile), cells.count(self.shell)):
+            raise NotImplementedError  # IPython then goes on as without this function
+        if show.in_terminal(self.shell):
+            print(repr(profile))
 
     def undo(self):
+        for name in LAST, SHOWN:
+            vars(self.shell).pop(name, None)
+        self.displays.type_printers.pop(Profile, None)
         self.shell.input_transformers_post.remove(self.with_await)
         for kind, name in self.names:
             table = self.shell.magics_manager.magics[kind]
@@ -102,7 +120,7 @@ class ClineprofMagics(Magics):
         -D FILE, -T FILE, -r, -z, -u UNIT: as in %lprun.
         """
         __tracebackhide__ = True
-        wish = parsed("lprun_all", line)
+        wish = parsed("lprun_all", line, may_go_on=False)
         run = _Run(self.shell, wish, kinds.Lprun)
         run.add_code(cell, "module" if wish.p else "functions")
 
@@ -169,32 +187,41 @@ class ClineprofMagics(Magics):
 
     @no_var_expand
     @output_can_be_silenced
-    @cell_magic
-    def clineprof(self, line="", cell=""):
-        """Run a cell and show how often its lines, and the lines of everything that it defines, ran, how long they took
-        and how they changed memory.
+    @line_cell_magic
+    def clineprof(self, line="", cell=None):
+        """Run a statement, or a cell, and show how often lines ran, how long they took and how they changed memory.
 
+          p = %clineprof [options] statement
           %%clineprof [options]
           code ..
 
-        The value of the last line is the value of the cell, as without the magic.
+        With a statement: the lines of the functions of the notebook and of those that the statement names, or of those
+        of -f and -m. The value is the profile, a clineprof.Profile.
+        With a cell: its own lines and those of everything that it defines. The value of the last line is the value of
+        the cell, as without the magic.
 
         -f FUNCTION, -m MODULE: profile these functions, too. Repeatable.
         -p: only the lines of the cell itself, not of what it defines.
         -D FILE: write the profile, which `clineprof FILE` opens.
         -T FILE: write the table as text.
-        -r: return the profile, a clineprof.Profile, instead of the value.
-        -z: hide functions that never ran.
+        -r: return the profile, a clineprof.Profile, instead of the cell's value.
         -u UNIT: unit of the times: auto (default), s, ms, us, ns, or in seconds.
+        --all: show functions that never ran, too (-z, the default, hides them).
+        --compare: show what changed since the run before.
+        --timeline[=SECONDS]: draw memory over time; SECONDS between samples, by default 0.01.
         --no-memory: do not read memory.
         --heap: show how much of each line's memory stays alive.
         --leaks[=EPOCH]: tell which lines leak; EPOCH as in `ckernprof --leaks`, by default calls.
         """
         __tracebackhide__ = True
-        wish = parsed("clineprof", line)
+        wish = parsed("clineprof", line, may_go_on=cell is None)
+        if cell is None and not wish.rest:
+            raise UsageError("%clineprof needs a statement; %%clineprof profiles a cell")
         run = _Run(self.shell, wish, kinds.Clineprof)
-        run.add_code(cell, "module" if wish.p else "all")
-        return run.go(lambda kind, value: kind.profile if wish.r else value)
+        run.add_code(wish.rest if cell is None else cell, "module" if wish.p else "all")
+        if cell is None and not run.functions:
+            run.add_named()
+        return run.go(lambda kind, value: kind.profile if wish.r or cell is None else value)
 
 
 class _Run:
@@ -233,6 +260,11 @@ class _Run:
         """Sets the code to run. With `which` the code itself is measured, too: which part, Profiler.prepare says."""
         self.code, self.which = cells.Code(self.shell, text), which
 
+    def add_named(self):
+        """Measures the functions that the code names, and those of the notebook."""
+        for thing in [*_named_in(self.code.tree, self.shell.user_ns), *_things_of(self.shell.user_module)]:
+            self.functions += _functions_within(thing)
+
     # ---- the run ----
 
     def go(self, result):
@@ -247,18 +279,32 @@ class _Run:
         kind = self._made()
         try:
             value = await self._profiled(kind)
-        except (SystemExit, KeyboardInterrupt) as error:
+        except BaseException as error:
+            if not kind.catches_exits or not isinstance(error, (SystemExit, KeyboardInterrupt)):
+                self._show(kind)
+                raise
             message = "%s exception caught in code being profiled." % type(error).__name__
-        except BaseException:
-            self.show.show(kind)
-            raise
-        self.show.show(kind, message)
+        self._show(kind, message, self._compared(kind.profile))
         return result(kind, value)
+
+    def _show(self, kind, *more):
+        self.show.show(kind, *more)
+        setattr(self.shell, SHOWN, (id(kind.profile), cells.count(self.shell)))
+
+    def _compared(self, profile):
+        """With --compare: the comparison with the last run. The profile becomes the last run of %clineprof."""
+        if self.make is not kinds.Clineprof:
+            return None
+        before = getattr(self.shell, LAST, None)
+        setattr(self.shell, LAST, profile)
+        if self.wish.compare and before is None:
+            print("*** There is no run of %clineprof before to compare with.")
+        return before.diff(profile) if self.wish.compare and before is not None else None
 
     def _made(self):
         try:
             return self.make(self.wish)
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, OSError) as error:
             raise UsageError(str(error)) from None
 
     async def _profiled(self, kind):
@@ -274,9 +320,14 @@ class _Run:
                 finally:
                     self.seconds = time.perf_counter() - start
         finally:
-            kind.take()
+            kind.take("In[%d]" % cells.count(self.shell), self._cell_of)
             kind.close(kept=self.wish.r)
             self.code.restore(made)
+
+    def _cell_of(self, file):
+        """The name of the cell that has this file, "In[4]"; None if it is none."""
+        found = self.shell.compile.format_code_name(file)
+        return found and found[1]
 
     @contextlib.contextmanager
     def _window(self, kind, made):
@@ -306,6 +357,27 @@ def _functions_within(thing):
         return LineProfiler.get_underlying_functions(thing)
     except TypeError:
         return []
+
+
+def _named_in(tree, names):
+    """The functions and classes that are named in the code, such as f, Box and module.g. Nothing of the program runs
+    to find them."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield _static(node, names)
+
+
+def _static(node, names):
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if not isinstance(node, ast.Attribute):
+        return None
+    owner = _static(node.value, names)
+    if owner is None:
+        return None
+    is_home = isinstance(owner, (type, types.ModuleType))
+    thing = inspect.getattr_static(owner if is_home else type(owner), node.attr, None)
+    return getattr(thing, "__func__", thing) if isinstance(thing, (staticmethod, classmethod)) else thing
 
 
 def _things_of(module):

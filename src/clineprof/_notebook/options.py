@@ -3,13 +3,13 @@
 from IPython.core.error import UsageError
 
 
-# {magic: (letters in getopt's form, long names (with "?": may have a value), may a statement follow?)}
+# {magic: (letters in getopt's form, long names (with "?": may have a value))}
 SPECS = {
-    "lprun": ("rszf:m:D:T:u:", (), True),
-    "lprun_all": ("rzptD:T:u:", (), False),
-    "mprun": ("rcf:m:T:", (), True),
-    "memit": ("r:t:i:coq", (), True),
-    "clineprof": ("rzpf:m:D:T:u:", ("no-memory", "heap", "leaks?"), False),
+    "lprun": ("rszf:m:D:T:u:", ()),
+    "lprun_all": ("rzptD:T:u:", ()),
+    "mprun": ("rcf:m:T:", ()),
+    "memit": ("r:t:i:coq", ()),
+    "clineprof": ("rzpf:m:D:T:u:", ("all", "compare", "no-memory", "heap", "leaks?", "timeline?")),
 }
 
 
@@ -29,7 +29,7 @@ class Wish:
     """The options of a magic as attributes, by letter or name: True, None (not given), or the value; for -f and -m a
     list of values. `rest` is what stands behind the options."""
 
-    awaited = heap = leaks = no_memory = False
+    awaited = False
     leaks_value = "calls"  # the default of --leaks
 
     def __init__(self, flags):
@@ -49,6 +49,11 @@ class Wish:
     def number(self, name, default):
         return self._number(name, default, float, "a number of seconds above 0", lambda n: n > 0)
 
+    def interval(self, default):
+        """The value of --timeline."""
+        return self._number("timeline_value", default, float, "a number of seconds from 0.001 to 3600",
+                            lambda n: 0.001 <= n <= 3600)
+
     def unit(self, default):
         """A unit of times: a number of seconds or a word."""
         return self.u if self.u in UNITS else self.number("u", default)
@@ -65,13 +70,15 @@ class Wish:
         except ValueError:
             number = None
         if number is None or not good(number) or number == float("inf"):
-            raise BadValue("-%s needs %s, not %r" % (name, what, text))
+            option = "--" + name.removesuffix("_value") if name.endswith("_value") else "-" + name
+            raise BadValue("%s needs %s, not %r" % (option, what, text))
         return number
 
 
-def parsed(magic, line):
-    """Reads the line of a magic, and returns a Wish. Raises UsageError for a wrong option."""
-    short, long, may_go_on = SPECS[magic]
+def parsed(magic, line, may_go_on=True):
+    """Reads the line of a magic, and returns a Wish. Raises UsageError for a wrong option, and for a statement behind
+    the options if it may not go on there."""
+    short, long = SPECS[magic]
     valued = {letter for letter, colon in zip(short, short[1:]) if colon == ":"}
     flags = set(short) - valued - {":"}
     wish, rest = Wish(flags | valued), line.strip()

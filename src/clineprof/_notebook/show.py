@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Shows the result of a magic: a table in a notebook, text in a terminal. Also writes it to files."""
-import copy
 import os
 import sys
 
 from IPython.core.error import UsageError
 
 from clineprof._boot import files
+from clineprof._html import cell
 
 
 class Show:
@@ -20,9 +20,13 @@ class Show:
             if path is not None:
                 _check_place(letter, path)
 
-    def show(self, taken, message=None):
-        """Shows and writes the result. `taken` is an object of kinds.py whose take() was called."""
-        self._put(taken)
+    def show(self, taken, message=None, comparison=None):
+        """Shows and writes the result. `taken` is an object of kinds.py whose take() was called. A comparison is shown
+        in place of the profile."""
+        if comparison is None:
+            self._put(taken)
+        else:
+            put(self.shell, self._fitting(comparison.text, cell.cut), comparison._repr_html_())
         if not taken.profile.functions:
             print("*** Nothing was profiled: name functions with -f, modules with -m.", file=sys.stderr)
         if self.wish.D is not None:
@@ -35,35 +39,12 @@ class Show:
             print("\n*** " + message)
 
     def _put(self, taken):
-        if _in_terminal(self.shell):
-            from IPython.core import page
+        profile = taken.profile
+        put(self.shell, self._fitting(taken.text, lambda text: cell.text(text, profile.content)), profile._repr_html_())
 
-            page.page(taken.text)
-            return
-        from IPython.display import display
-
-        html = self._table(taken.profile)
-        display({"text/plain": taken.text, **({"text/html": html} if html else {})}, raw=True)
-
-    def _table(self, profile):
-        """The profile as HTML; None if Jinja2 is not installed."""
-        from clineprof._formats import html
-
-        shown = copy.copy(profile)
-        shown.functions = [self._named(function) for function in shown.functions
-                           if not self.wish.z or any(function["hits"])]  # fmt: skip
-        try:
-            return html.fragment(shown, {})
-        except ImportError:
-            return None
-
-    def _named(self, function):
-        """The function, with "Cell In[3]" as the name of its file if the file is a cell."""
-        cell = self.shell.compile.format_code_name(function.file)
-        if cell is not None:
-            function = copy.copy(function)
-            function.file = " ".join(cell)
-        return function
+    def _fitting(self, text, cut):
+        """The text, cut where it is for a cell."""
+        return text.rstrip() if in_terminal(self.shell) else cut(text.rstrip())
 
     def _write(self, path, write, what):
         try:
@@ -87,7 +68,19 @@ def _check_place(letter, path):
     raise UsageError("-%s %s: %s" % (letter, path, reason))
 
 
-def _in_terminal(shell):
+def put(shell, text, markup):
+    """Shows text in a terminal, markup elsewhere."""
+    if in_terminal(shell):
+        from IPython.core import page
+
+        page.page(text)
+        return
+    from IPython.display import display
+
+    display({"text/plain": text, **({"text/html": markup} if markup else {})}, raw=True)
+
+
+def in_terminal(shell):
     from IPython.terminal.interactiveshell import TerminalInteractiveShell
 
     return isinstance(shell, TerminalInteractiveShell)

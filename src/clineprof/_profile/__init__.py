@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A finished profile in Python: clineprof.load returns it, and the formats are made from it. leaks.py checks in a test
-whether code leaks memory."""
+whether code leaks memory; comparison.py compares two profiles."""
+import hashlib
 import heapq
 import os
 import re
@@ -90,10 +91,78 @@ class Profile:
         self._calls = None
         # Did a line allocate much that its increment does not show? Views then show the column without being asked.
         self.allocated_tells = data.get("allocated_tells", False)
+        self._content = data.get("content")  # of a .lprof file; None: the profile was made of numbers alone
         self._rights = None  # rights of files written from it: those of its own file; None: those of the program
 
     def __repr__(self):
         return "<clineprof.Profile: %d function%s>" % (len(self.functions), "s"[len(self.functions) == 1 :])
+
+    def __str__(self):
+        """The tables of the functions that ran, each time in the unit that fits it."""
+        return self.rendered().rstrip() if self._content else repr(self)
+
+    def rendered(self, unit="auto", skip_zero=True, marked=False):
+        """The profile as text: the tables of `clineprof FILE`. unit: of the times, in seconds or a word; marked: with
+        marks for colours (src/report/table.h). ValueError for a profile that was not loaded or recorded."""
+        return _boot.core().rendered(self.content, "text", unit, skip_zero, marked=marked, folder=os.getcwd())
+
+    @property
+    def content(self):
+        """The bytes of a .lprof file of the profile, as it was loaded or recorded."""
+        if self._content is None:
+            raise ValueError("this profile was made of numbers alone; clineprof.load returns one that is whole")
+        return self._content
+
+    def _repr_html_(self):
+        """What a notebook shows: the hottest lines, then the functions, of which all but one are folded. None, by which
+        the notebook shows text, if nothing ran."""
+        from clineprof._html import cell
+
+        hottest = self.hottest(1)
+        if self._content is None or not hottest:
+            return None
+        function = hottest[0].function
+        first = "%s at line %d" % (_boot.core().shown(function.name), function.line)
+        return cell.of_profile(self.rendered(marked=True), first, self._link, cell.picture(self.timeline))
+
+    def _repr_pretty_(self, printer, cycle):
+        from clineprof._html import cell
+
+        printer.text(cell.text(str(self), self._content))
+
+    def _link(self, count):
+        """Markup that leads to the page with all functions, which it writes into the folder clineprof-pages."""
+        from clineprof._html import cell
+
+        path = "clineprof-pages/%s.html" % hashlib.sha256(self.content).hexdigest()[:12]
+        try:
+            os.makedirs("clineprof-pages", exist_ok=True)
+            if not os.path.exists(path):
+                self.write(path)
+        except OSError:
+            path = None
+        return cell.link(count, path)
+
+    def diff(self, after):
+        """Compares this profile, the earlier one, with a later one, as `clineprof diff` does. Returns a Comparison.
+
+        >>> import clineprof
+        >>> before = clineprof.load("demo.lprof")
+        >>> before.diff(before).sentence
+        'Nothing got faster, slower, larger or smaller.'
+        """
+        from clineprof._profile.comparison import Comparison
+
+        return Comparison(self, after)
+
+    def __add__(self, other):
+        """The sum, as clineprof.load makes it of several files."""
+        if not isinstance(other, Profile):
+            return NotImplemented
+        total = Profile(_boot.core().total((self.content, other.content)))
+        rights = [profile._rights for profile in (self, other) if profile._rights is not None]
+        total._rights = rights[0] & rights[-1] if rights else None
+        return total
 
     @property
     def has_memory(self):

@@ -229,6 +229,12 @@ class Pens:
         before, _, after = style.render("|", color_system=self.system).partition("|")
         return before, after
 
+    def theme(self):
+        """Returns the styles of Python's syntax."""
+        from rich.syntax import Syntax
+
+        return Syntax.get_theme(SYNTAX)
+
 
 def paint(pen, text):
     return pen[0] + text + pen[1] if text.strip() else text
@@ -247,11 +253,10 @@ class Highlighter:
 
     def __init__(self, pens):
         from pygments.lexers.python import PythonLexer
-        from rich.syntax import Syntax
 
         self.pens = pens
         self.lexer = PythonLexer(stripnl=False, ensurenl=False)
-        self.theme = Syntax.get_theme(SYNTAX)
+        self.theme = pens.theme()
         self.known = {}
 
     def pen(self, token):

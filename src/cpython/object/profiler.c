@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
-#include "bridge/load.h"
+#include "bridge/content.h"
 #include "bridge/rendering.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/own_work.h"
@@ -396,7 +396,7 @@ static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
     struct clp_own_work work = clp_own_work_begin(recorder);
     clp_profile_init(&profile, &mem);
     if (clp_profiler_snapshot(self, &profile) == CLP_OK)
-        dict = clp_load_dict(&profile);
+        dict = clp_content_dict(&profile);
     else
         PyErr_NoMemory();
     clp_profile_clear(&profile);

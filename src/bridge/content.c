@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "content.h"
+#include "formats/lprof/wire_reader.h"
+#include "load.h"
+#include "profile/profile_merge.h"
+#include "reading.h"
+#include "rendering.h"
+#include "report/report.h"
+#include "values.h"
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+PyObject *clp_content_dict(const struct clp_profile *profile)
+{
+    const struct clp_rendering own_file = {.format = "lprof"};
+    PyObject *dict = clp_load_dict(profile);
+
+    if (dict != NULL && !clp_dict_set(dict, "content", clp_rendering_of(profile, &own_file)))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+bool clp_content_read(const char *bytes, Py_ssize_t count, struct clp_profile *profile)
+{
+    struct clp_fault fault;
+
+    if (clp_wire_decode(bytes, (size_t)count, profile, &fault) == CLP_OK)
+        return true;
+    if (fault.status == CLP_NO_MEMORY)
+        PyErr_NoMemory();
+    else
+        PyErr_SetString(PyExc_ValueError, clp_fault_text(&fault));
+    return false;
+}
+
+/* ---- files ---- */
+
+static void raise(const char *path, const struct clp_fault *fault, struct clp_mem *mem)
+{
+    struct clp_buf text;
+
+    if (fault->status == CLP_NO_MEMORY) {
+        PyErr_NoMemory();
+    } else if (fault->os_error != 0) {
+        errno = fault->os_error;
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+    } else {
+        clp_buf_init(&text, mem);
+        clp_reading_add_fault(path, fault, &text);
+        PyErr_SetString(PyExc_ValueError, clp_buf_text(&text));
+        clp_buf_clear(&text);
+    }
+}
+
+static bool add_file(PyObject *path, struct clp_profile *sum)
+{
+    struct clp_fault fault;
+    PyObject *name;
+
+    if (!PyUnicode_FSConverter(path, &name))
+        return false;
+    clp_status status = clp_reading_merge(PyBytes_AS_STRING(name), sum, NULL, &fault);
+    if (status != CLP_OK)
+        raise(PyBytes_AS_STRING(name), &fault, sum->mem);
+    Py_DECREF(name);
+    return status == CLP_OK;
+}
+
+static bool add_files(PyObject *paths, struct clp_profile *sum)
+{
+    bool good = true;
+
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(paths); i++)
+        good = add_file(PyTuple_GET_ITEM(paths, i), sum);
+    return good;
+}
+
+PyObject *clp_content_of_files(PyObject *module, PyObject *paths)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile sum;
+
+    (void)module;
+    clp_profile_init(&sum, &mem);
+    PyObject *dict = add_files(paths, &sum) ? clp_content_dict(&sum) : NULL;
+    clp_profile_clear(&sum);
+    return dict;
+}
+
+PyObject *clp_content_sum(PyObject *module, PyObject *paths)
+{
+    const struct clp_rendering own_file = {.format = "lprof"};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile sum;
+
+    (void)module;
+    clp_profile_init(&sum, &mem);
+    PyObject *bytes = add_files(paths, &sum) ? clp_rendering_of(&sum, &own_file) : NULL;
+    clp_profile_clear(&sum);
+    return bytes;
+}
+
+static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
+{
+    struct clp_report_options options = clp_report_defaults();
+    char folder[PATH_MAX];
+    PyObject *text = NULL;
+    struct clp_buf out;
+
+    options.lines = count;
+    options.choice.order = CLP_CHOICE_BY_self;
+    options.folder = getcwd(folder, sizeof folder);
+    clp_buf_init(&out, profile->mem);
+    bool whole = clp_report_text(profile, &options, &out) == CLP_OK;
+    clp_buf_add_text(&out, "\n");
+    if (whole && !out.failed)
+        text = PyUnicode_DecodeUTF8(clp_buf_text(&out), (Py_ssize_t)out.used, "backslashreplace");
+    else
+        PyErr_NoMemory();
+    clp_buf_clear(&out);
+    return text;
+}
+
+PyObject *clp_content_hottest(PyObject *module, PyObject *arguments)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    PyObject *text = NULL;
+    Py_ssize_t size, count;
+    const char *bytes;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#n:hottest", &bytes, &size, &count))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    if (clp_content_read(bytes, size, &profile))
+        text = profile.meta.events != 0 ? hottest_of(&profile, count > 0 ? (size_t)count : 1)
+                                        : PyUnicode_FromString("");
+    clp_profile_clear(&profile);
+    return text;
+}
+
+/* ---- the sum of contents ---- */
+
+/* Replaces the name of a file by the one that name(file) returns, if it returns one. */
+static bool rename_file(struct clp_profile *profile, char **file, PyObject *name)
+{
+    PyObject *found = *file != NULL ? PyObject_CallFunction(name, "N", PyUnicode_DecodeUTF8(
+                                          *file, (Py_ssize_t)strlen(*file), "backslashreplace"))
+                                    : Py_NewRef(Py_None);
+    const char *text = found != NULL && found != Py_None ? PyUnicode_AsUTF8(found) : NULL;
+
+    if (text != NULL && clp_profile_set_text(profile, file, text) != CLP_OK)
+        PyErr_NoMemory();
+    Py_XDECREF(found);
+    return !PyErr_Occurred();
+}
+
+static bool rename_files(struct clp_profile *profile, PyObject *name)
+{
+    bool good = true;
+
+    for (size_t i = 0; good && i < profile->function_count; i++)
+        good = rename_file(profile, &profile->functions[i].file, name);
+    for (size_t i = 0; good && i < profile->text_count; i++)
+        good = rename_file(profile, &profile->texts[i].file, name);
+    for (size_t i = 0; good && i < profile->series_count; i++)
+        for (size_t j = 0; good && j < profile->series[i].mark_count; j++)
+            good = rename_file(profile, &profile->series[i].marks[j].file, name);
+    return good;
+}
+
+static bool add_content(PyObject *content, PyObject *name, struct clp_profile *sum)
+{
+    struct clp_profile profile;
+    bool good = PyBytes_Check(content);
+
+    if (!good) {
+        PyErr_Format(PyExc_TypeError, "the content of a profile must be bytes, not %s", Py_TYPE(content)->tp_name);
+        return false;
+    }
+    clp_profile_init(&profile, sum->mem);
+    good = clp_content_read(PyBytes_AS_STRING(content), PyBytes_GET_SIZE(content), &profile) &&
+           (name == Py_None || rename_files(&profile, name));
+    if (good && clp_profile_merge(sum, &profile) != CLP_OK) {
+        PyErr_NoMemory();
+        good = false;
+    }
+    clp_profile_clear(&profile);
+    return good;
+}
+
+PyObject *clp_content_total(PyObject *module, PyObject *arguments)
+{
+    struct clp_mem mem = clp_mem_system();
+    PyObject *contents, *name = Py_None;
+    struct clp_profile sum;
+    bool good = true;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!|O:total", &PyTuple_Type, &contents, &name))
+        return NULL;
+    clp_profile_init(&sum, &mem);
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(contents); i++)
+        good = add_content(PyTuple_GET_ITEM(contents, i), name, &sum);
+    PyObject *dict = good ? clp_content_dict(&sum) : NULL;
+    clp_profile_clear(&sum);
+    return dict;
+}
+
+/* ---- rendering ---- */
+
+static PyObject *rendered(PyObject *content, const struct clp_rendering *wanted)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+
+    clp_profile_init(&profile, &mem);
+    PyObject *made = clp_content_read(PyBytes_AS_STRING(content), PyBytes_GET_SIZE(content), &profile)
+                         ? clp_rendering_of(&profile, wanted)
+                         : NULL;
+    clp_profile_clear(&profile);
+    return made;
+}
+
+PyObject *clp_content_rendered(PyObject *module, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *content = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : Py_None, *made = NULL;
+    PyObject *rest = PyTuple_GetSlice(arguments, 1, PyTuple_GET_SIZE(arguments));
+    struct clp_rendering wanted;
+
+    (void)module;
+    if (!PyBytes_Check(content))
+        PyErr_SetString(PyExc_TypeError, "the content of a profile must be bytes");
+    else if (rest != NULL && clp_rendering_read(&wanted, rest, keywords))
+        made = rendered(content, &wanted);
+    Py_XDECREF(rest);
+    return made;
+}

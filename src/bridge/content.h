@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles for Python, with the content of a .lprof file, which keeps all that a profile has. */
+#ifndef CLP_CONTENT_H
+#define CLP_CONTENT_H
+
+#include "profile/profile.h"
+#include "cpython/compat/compat.h"
+
+/* Makes the dict of clp_load_dict with one more key, "content": the bytes of a .lprof file. A new reference; NULL with
+ * an exception set. */
+PyObject *clp_content_dict(const struct clp_profile *profile);
+
+/* Reads the content into an initialised, empty profile. False with ValueError or MemoryError set. */
+bool clp_content_read(const char *bytes, Py_ssize_t count, struct clp_profile *profile);
+
+/* The Python function load(*paths): the sum of the files, as a dict of clp_content_dict. OSError when a file
+ * cannot be read, ValueError when it is no profile. */
+PyObject *clp_content_of_files(PyObject *module, PyObject *paths);
+
+/* The Python function sum(*paths): the sum of the files as the bytes of a .lprof file. Raises what load raises. */
+PyObject *clp_content_sum(PyObject *module, PyObject *paths);
+
+/* The Python function hottest(data, count): for the bytes of a .lprof file, the table of the `count` lines with
+ * the most time of their own, as a str; "" where nothing ran. ValueError when the bytes are no profile. */
+PyObject *clp_content_hottest(PyObject *module, PyObject *arguments);
+
+/* The Python function total(contents, name=None): the sum of profiles, as a dict of clp_content_dict. name(file)
+ * returns another name for a file, or None. */
+PyObject *clp_content_total(PyObject *module, PyObject *arguments);
+
+/* The Python function rendered(content, format, ..), with the arguments of Profiler.render. */
+PyObject *clp_content_rendered(PyObject *module, PyObject *arguments, PyObject *keywords);
+
+#endif
