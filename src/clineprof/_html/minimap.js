@@ -53,6 +53,7 @@ class Minimap {
 
   tellView() {
     const { scrollTop, clientHeight, scrollHeight } = this.scroller, seen = this.svg.querySelector(".seen");
+    if (!scrollHeight) return; // as in print
     const height = this.scale * this.table.ids.length || 0, part = Math.min(1, clientHeight / scrollHeight);
     seen.setAttribute("y", (height * scrollTop / scrollHeight).toFixed(1));
     seen.setAttribute("height", height && Math.max(4, height * part - 1).toFixed(1));
