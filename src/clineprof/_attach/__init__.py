@@ -14,3 +14,6 @@ The two sides talk over a socket in the folder, in lines of JSON. Each line of t
 The user's side sends {"end": true} to end the window early. If it goes away instead, the window lasts as long as was
 asked for.
 """
+
+PREFIX = "clineprof-attach-"  # of the folder in the target's /tmp, before the target's number
+MARK = "/memfd:clineprof-listens-"  # of a mapping in a process that listens, before the number of the signal

@@ -7,7 +7,7 @@ import signal as signals
 import stat
 import sys
 
-from clineprof._attach.place import MARK, PREFIX
+from clineprof._attach import MARK, PREFIX
 
 RESERVED = signals.SIGRTMAX - 3  # debuggers and libraries take the first of these signals, if any
 

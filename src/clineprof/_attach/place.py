@@ -5,8 +5,8 @@ import re
 import shutil
 import tempfile
 
-PREFIX = "clineprof-attach-"  # of the folder in the target's /tmp, before the target's number
-MARK = "/memfd:clineprof-listens-"  # of a mapping in a process that listens, before the number of the signal
+from clineprof._attach import MARK, PREFIX
+
 PYTHON = re.compile(r"/(?:lib)?python(3\.\d+)[a-z]*(?:\.so[.\d]*)?(?: \(deleted\))?$")
 
 

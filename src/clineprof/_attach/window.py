@@ -7,17 +7,15 @@ import os
 import select
 import socket
 import sys
-import threading
 import time
 import types
 
 from clineprof import _boot
-from clineprof._attach.place import PREFIX
+from clineprof._attach import PREFIX
 from clineprof._boot import files
 
 PATIENCE = 5.0  # seconds that a fork waits for our thread to end
 LONGEST = 3600.0  # seconds that one wait may last; the system's functions take no arbitrary numbers
-MOST_NAMES = 10  # functions that a message names
 
 STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
 INSTALLED = ["*/site-packages/*", "*/dist-packages/*", STANDARD_LIBRARY + "/*", "<frozen *"]
@@ -300,7 +298,8 @@ class Window:
 
     def forget(self):
         with self.guard:
-            os.close(self.wakes), os.close(self.wake)
+            os.close(self.wakes)
+            os.close(self.wake)
             self.wakes = self.wake = -1
         self.selection = self.recording = None
         profiler, self.profiler = self.profiler, None
@@ -354,7 +353,8 @@ def _frames():
 
 def _stacks():
     """What each thread executes now: [[thread's name, [[file, line, function], ..]], ..], the innermost call first."""
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    threading = sys.modules.get("threading")  # without it there is only the main thread, or threads without names
+    names = {thread.ident: thread.name for thread in threading.enumerate()} if threading is not None else {}
     return [[names.get(thread, "thread %d" % thread),
              [[frame.f_code.co_filename, frame.f_lineno, _name_of(frame.f_code)] for frame in frames]]
             for thread, frames in _frames()]  # fmt: skip
