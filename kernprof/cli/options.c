@@ -446,7 +446,7 @@ void clp_view_options_help(const char *program, struct clp_buf *out)
                        "       %s dump PID\n"
                        "       %s recover [-o OUTFILE] profile.lprof.live\n"
                        "       %s mem run|attach|plot|peak|list|rm|clean ..\n"
-                       "       %s hook install [--attach]|remove|status\n"
+                       "       %s hook install|remove|status\n"
                        "       %s lsp [options]\n",
                        program, program, program, program, program, program, program, program, program, program,
                        program, program);

@@ -65,8 +65,8 @@ def completed(folder, *words):
     ("ckernprof script.py --tra", ""),  # it is the script's
     ("ckernprof -m module --tra", ""),
     ("ckernprof -- --tra", ""),
-    ("clineprof ", "diff ab callers merge top recover mem hook lsp"),
-    ("clineprof d", "diff"),
+    ("clineprof ", "diff ab callers merge top attach dump recover mem hook lsp"),
+    ("clineprof d", "diff dump"),
     ("clineprof --form", "--format"),
     ("clineprof file --format h", "html heapprofile"),
     ("clineprof diff a b --fail", "--fail-on"),

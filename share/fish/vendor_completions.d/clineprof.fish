@@ -79,6 +79,7 @@ complete -c clineprof -n '__fish_seen_subcommand_from recover' -s h -l help -d '
 complete -c clineprof -n __fish_use_subcommand -a mem
 complete -c clineprof -n '__fish_seen_subcommand_from mem' -a 'run attach plot peak list rm clean'
 complete -c clineprof -n __fish_use_subcommand -a hook
+complete -c clineprof -n '__fish_seen_subcommand_from hook' -a 'install remove status'
 complete -c clineprof -n __fish_use_subcommand -a lsp
 complete -c clineprof -n '__fish_seen_subcommand_from lsp' -l limit -r -d 'warn of lines that exceed it, as time=0.5 (seconds), increment=1e7 (bytes)'
 complete -c clineprof -n '__fish_seen_subcommand_from lsp' -l stdio -d 'has no effect: standard input and output are always used'
