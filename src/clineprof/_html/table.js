@@ -66,7 +66,8 @@ class Table {
       return col;
     });
     const wide = columns.reduce((sum, column) => sum + (column.width || minimum), 0);
-    this.table.style.minWidth = wide + "ch";
+    const fixed = columns.filter((column) => column.width).length;
+    this.table.style.minWidth = `calc(${wide}ch - ${fixed} * var(--closer))`;
     this.table.querySelector("colgroup").replaceChildren(...cols);
     const row = element("tr");
     row.append(...columns.map((column) => this.heading(column)));
