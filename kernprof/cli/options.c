@@ -433,23 +433,25 @@ void clp_run_options_page(const char *program, struct clp_buf *out)
     clp_option_page(clp_run_options_table(), out);
 }
 
+static const char *const view_usages[] = {
+    "[options] profile.lprof [profile.lprof ...]",
+    "diff old.lprof new.lprof",
+    "ab old.py new.py",
+    "callers FUNCTION profile.lprof ...",
+    "merge [-o OUTFILE] profile.lprof ...",
+    "top profile.lprof.live",
+    "attach [options] PID",
+    "dump PID",
+    "recover [-o OUTFILE] profile.lprof.live",
+    "mem run|attach|plot|peak|list|rm|clean ..",
+    "hook install|remove|status",
+    "lsp [options]",
+};
+
 void clp_view_options_help(const char *program, struct clp_buf *out)
 {
-    clp_buf_add_format(out,
-                       "usage: %s [options] profile.lprof [profile.lprof ...]\n"
-                       "       %s diff old.lprof new.lprof\n"
-                       "       %s ab old.py new.py\n"
-                       "       %s callers FUNCTION profile.lprof ...\n"
-                       "       %s merge [-o OUTFILE] profile.lprof ...\n"
-                       "       %s top profile.lprof.live\n"
-                       "       %s attach [options] PID\n"
-                       "       %s dump PID\n"
-                       "       %s recover [-o OUTFILE] profile.lprof.live\n"
-                       "       %s mem run|attach|plot|peak|list|rm|clean ..\n"
-                       "       %s hook install|remove|status\n"
-                       "       %s lsp [options]\n",
-                       program, program, program, program, program, program, program, program, program, program,
-                       program, program);
+    for (size_t i = 0; i < sizeof view_usages / sizeof *view_usages; i++)
+        clp_buf_add_format(out, "%s%s %s\n", i == 0 ? "usage: " : "       ", program, view_usages[i]);
     clp_buf_add_text(out, "\nPrints the report of a profile, or of the sum of several; - is standard input.\n"
                           "A .live file is the profile of a run that was killed or still goes on.\n\noptions:\n");
     clp_option_help(clp_view_options_table(), out);

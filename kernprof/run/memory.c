@@ -2,7 +2,7 @@
 #include "memory.h"
 #include "os/file.h"
 #include "timeline/history.h"
-#include "bridge/rendering.h"
+#include "bridge/content.h"
 #include "formats/lprof/wire.h"
 #include "run/processes/fork_helpers.h"
 #include <errno.h>
@@ -270,7 +270,6 @@ static PyObject *sampler_save(PyObject *self, PyObject *arguments)
 /* The samples as a profile, without a wall time: the profile that they are added to has one. */
 static PyObject *content_of(const struct clp_sampler *sampler)
 {
-    const struct clp_rendering own_file = {.format = "lprof"};
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
     PyObject *content = NULL;
@@ -278,7 +277,7 @@ static PyObject *content_of(const struct clp_sampler *sampler)
     clp_profile_init(&profile, &mem);
     if (make_profile(sampler, NULL, &profile) == CLP_OK) {
         profile.meta.wall = 0;
-        content = clp_rendering_of(&profile, &own_file);
+        content = clp_content_of(&profile);
     } else {
         PyErr_NoMemory();
     }

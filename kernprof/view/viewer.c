@@ -276,6 +276,24 @@ static bool configure(PyObject *list, struct clp_view_options *options, struct c
     return done;
 }
 
+/* The commands that are written in Python, and their modules. */
+static const struct python_command {
+    const char *name, *module;
+} python_commands[] = {
+    {CLP_COMMAND_ATTACH, "clineprof._attach.command"}, {CLP_COMMAND_DUMP, "clineprof._attach.command"},
+    {CLP_COMMAND_MEM, "clineprof._mem.command"},       {CLP_COMMAND_HOOK, "clineprof._children.hook"},
+    {CLP_COMMAND_LSP, "clineprof._lsp.command"},
+};
+
+/* The module of the command that the words begin with; NULL if it is none of those. */
+static const char *python_module(const struct clp_command_words *words)
+{
+    for (size_t i = 0; i < sizeof python_commands / sizeof *python_commands; i++)
+        if (clp_command_is(words->count, words->items, python_commands[i].name))
+            return python_commands[i].module;
+    return NULL;
+}
+
 /* Runs a command that is written in Python: main(words) of the module `name`, where `words` is the whole command line.
  * Returns the exit code; -1 with an exception set. */
 static int run_in_python(const char *name, PyObject *words)
@@ -312,15 +330,8 @@ PyObject *clp_viewer_main(PyObject *list)
         code = clp_ab_main(words.count, words.items, &mem);
     else if (clp_command_is(words.count, words.items, CLP_COMMAND_MERGE))
         code = clp_merge_main(words.count, words.items, &mem);
-    else if (clp_command_is(words.count, words.items, CLP_COMMAND_ATTACH) ||
-             clp_command_is(words.count, words.items, CLP_COMMAND_DUMP))
-        code = run_in_python("clineprof._attach.command", list);
-    else if (clp_command_is(words.count, words.items, CLP_COMMAND_MEM))
-        code = run_in_python("clineprof._mem.command", list);
-    else if (clp_command_is(words.count, words.items, CLP_COMMAND_HOOK))
-        code = run_in_python("clineprof._children.hook", list);
-    else if (clp_command_is(words.count, words.items, CLP_COMMAND_LSP))
-        code = run_in_python("clineprof._lsp.command", list);
+    else if (python_module(&words) != NULL)
+        code = run_in_python(python_module(&words), list);
     else if (configure(list, &options, &mem, &keep))
         code = main_of(&words, &options, &mem);
     else

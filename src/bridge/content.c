@@ -12,12 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-PyObject *clp_content_dict(const struct clp_profile *profile)
+PyObject *clp_content_of(const struct clp_profile *profile)
 {
     const struct clp_rendering own_file = {.format = "lprof"};
+
+    return clp_rendering_of(profile, &own_file);
+}
+
+PyObject *clp_content_dict(const struct clp_profile *profile)
+{
     PyObject *dict = clp_load_dict(profile);
 
-    if (dict != NULL && !clp_dict_set(dict, "content", clp_rendering_of(profile, &own_file)))
+    if (dict != NULL && !clp_dict_set(dict, "content", clp_content_of(profile)))
         Py_CLEAR(dict);
     return dict;
 }
@@ -91,13 +97,12 @@ PyObject *clp_content_of_files(PyObject *module, PyObject *paths)
 
 PyObject *clp_content_sum(PyObject *module, PyObject *paths)
 {
-    const struct clp_rendering own_file = {.format = "lprof"};
     struct clp_mem mem = clp_mem_system();
     struct clp_profile sum;
 
     (void)module;
     clp_profile_init(&sum, &mem);
-    PyObject *bytes = add_files(paths, &sum) ? clp_rendering_of(&sum, &own_file) : NULL;
+    PyObject *bytes = add_files(paths, &sum) ? clp_content_of(&sum) : NULL;
     clp_profile_clear(&sum);
     return bytes;
 }

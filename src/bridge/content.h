@@ -6,6 +6,9 @@
 #include "profile/profile.h"
 #include "cpython/compat/compat.h"
 
+/* The bytes of a .lprof file. A new reference; NULL with an exception set. */
+PyObject *clp_content_of(const struct clp_profile *profile);
+
 /* Makes the dict of clp_load_dict with one more key, "content": the bytes of a .lprof file. A new reference; NULL with
  * an exception set. */
 PyObject *clp_content_dict(const struct clp_profile *profile);

@@ -289,8 +289,21 @@ def test_two_at_once(target, tmp_path):
     assert (code, out) == (1, "")
     assert re.fullmatch(r"clineprof attach: process \d+: another clineprof counts in this process, for \d+ more "
                         r"seconds\n", err), err
+    descriptors = len(os.listdir(f"/proc/{loop.pid}/fd"))
+    assert attach(loop, "-s", "1")[0] == 1
+    assert len(os.listdir(f"/proc/{loop.pid}/fd")) == descriptors
     end_early(first)
     assert loop.end() == ""
+
+
+@pytest.mark.skipif(not IN_PLACE, reason="there is no sys.monitoring")
+def test_a_window_that_cannot_be_opened_says_why(target, tmp_path):
+    loop = target("import sys\nfor i in range(6):\n    sys.monitoring.use_tool_id(i, 'mine')\n" + LOOP)
+    for _ in range(2):
+        code, out, err = attach(loop, "-s", "1")
+        assert (code, out) == (1, "") and err.count("\n") == 1, err
+        assert err.startswith(f"clineprof attach: process {loop.pid}: ") and "monitoring" in err
+    assert loop.end() == "" and left_behind(loop.pid) == []
 
 
 @pytest.mark.parametrize("end", ["exit", "killed"])

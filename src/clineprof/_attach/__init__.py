@@ -7,9 +7,10 @@ target, which counts for some seconds, writes the profile, and leaves everything
 
 The two sides talk over a socket in the folder, in lines of JSON. Each line of the target has one key:
 
-    {"began": {"functions": number, "tracer": str, "waiting": [str, ..], "notes": [str, ..]}}
+    {"began": {"functions": number, "unmatched": [target, ..]}}
     {"wrote": path}, the profile is complete
     {"failed": str}, nothing is profiled any more; the text says why
+    {"stacks": [[thread's name, [[file, line, function], ..]], ..]}, the answer to `clineprof dump`
 
 The user's side sends {"end": true} to end the window early. If it goes away instead, the window lasts as long as was
 asked for.

@@ -12,6 +12,7 @@ from clineprof import _boot
 from clineprof._attach import doors
 from clineprof._attach.place import Folder, Refused, Target
 from clineprof._boot.parser import Parser
+from clineprof._boot.targets import cut
 
 ME = "clineprof"
 GRACE = 60.0  # seconds that writing the profile may take
@@ -176,10 +177,9 @@ class Attachment(Visit):
         options = self.options
         if self.collects:
             self.written = os.path.join(folder.path, "profile.lprof")
-        words = [word for value in options.prof_mod for word in value.split(",") if word]
         return {
             "outfile": folder.inside("profile.lprof") if self.collects else self.outfile,
-            "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in words],
+            "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
             "exclude": options.exclude, "seconds": options.seconds, "memory": not options.no_memory,
             "source": options.source,
         }  # fmt: skip

@@ -27,16 +27,15 @@ class Target:
 
     def __init__(self, pid):
         self.pid = pid
-        status = self._read("status").splitlines()
-        self.status = dict(line.partition(":\t")[::2] for line in status)
-        if self.status.get("State", "Z")[0] in "ZX":
+        status = self._status()
+        if status.get("State", "Z")[0] in "ZX":
             raise Refused("there is no process %d" % pid)
-        self.own_pid = int(self.status.get("NSpid", str(pid)).split()[-1])
-        self.uid, self.gid = (int(self.status[name].split()[1]) for name in ("Uid", "Gid"))
+        self.own_pid = int(status.get("NSpid", str(pid)).split()[-1])
+        self.uid, self.gid = (int(status[name].split()[1]) for name in ("Uid", "Gid"))
         self.start = self._start()
         self.root = "" if self._is_in_our_mounts() else "/proc/%d/root" % pid
-        maps = [line.split(None, 5)[5] for line in self._read("maps").splitlines() if line.count(" ") >= 5
-                and len(line.split(None, 5)) == 6]  # fmt: skip
+        rows = [line.split(None, 5) for line in self._read("maps").splitlines()]
+        maps = [row[5] for row in rows if len(row) == 6]
         self.exe = self._exe()
         self.version = self._version([self.exe, *maps])
         marks = [int(path[len(MARK):].split()[0]) for path in maps if path.startswith(MARK)]
@@ -50,6 +49,9 @@ class Target:
             raise Refused("there is no process %d" % self.pid) from None
         except PermissionError:
             raise Refused(self.not_ours()) from None
+
+    def _status(self):
+        return dict(line.partition(":\t")[::2] for line in self._read("status").splitlines())
 
     def not_ours(self):
         if self.uid != os.geteuid():
@@ -69,8 +71,7 @@ class Target:
 
     def _is_in_our_mounts(self):
         try:
-            theirs, ours = (os.stat("/proc/%s/root/" % pid) for pid in (self.pid, "self"))
-            return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino) and (
+            return os.path.samefile("/", "/proc/%d/root/" % self.pid) and (
                 os.readlink("/proc/%d/ns/mnt" % self.pid) == os.readlink("/proc/self/ns/mnt"))  # fmt: skip
         except PermissionError:
             raise Refused(self.not_ours()) from None
@@ -92,7 +93,7 @@ class Target:
 
     def takes(self, signal):
         """Does the process have a handler for this signal, which is not blocked?"""
-        status = Target(self.pid).status
+        status = self._status()
         bit = 1 << (signal - 1)
         return bool(int(status["SigCgt"], 16) & bit) and not int(status["SigBlk"], 16) & bit
 

@@ -12,13 +12,10 @@ import types
 
 from clineprof import _boot
 from clineprof._attach import PREFIX
-from clineprof._boot import files
+from clineprof._boot import files, targets
 
 PATIENCE = 5.0  # seconds that a fork waits for our thread to end
 LONGEST = 3600.0  # seconds that one wait may last; the system's functions take no arbitrary numbers
-
-STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
-INSTALLED = ["*/site-packages/*", "*/dist-packages/*", STANDARD_LIBRARY + "/*", "<frozen *"]
 
 _lock = _thread.allocate_lock()  # protects _open
 _open = None  # the Window of this process; None: there is none
@@ -64,20 +61,20 @@ def _told(error):
 
 def _begin(request, talk):
     global _open, _follows_forks
-    window = Window(request, talk)
     with _lock:
         if _open is not None:
             raise RuntimeError("another clineprof counts in this process, for %.0f more seconds" % _open.left())
-        _open = window
+        window = _open = Window(request, talk)
     try:
         if not _follows_forks:
             os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forget_in_child)
             _follows_forks = True
         window.start()
         window.start_keeper()
-    except BaseException:
-        window.drop()
-        raise
+    except BaseException as error:
+        window.drop(("failed", _told(error)))
+        if not isinstance(error, Exception):
+            raise  # Ctrl-C is the program's
 
 
 def _before_fork():
@@ -195,12 +192,12 @@ class Window:
         self.profiler = core.Profiler(tracer="monitoring" if sys.version_info >= (3, 12) else None,
                                       memory=request["memory"], source=request["source"])
         self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _command())
-        excluded = request["exclude"] + ([] if request["targets"] else INSTALLED)
+        excluded = request["exclude"] + ([] if request["targets"] else [*targets.installed(), "<frozen *"])
         self.selection = core.Selection(self.profiler, request["targets"] or ["/"], excluded)
         self._select()
         atexit.register(self.finish)
         self.end = time.monotonic() + request["seconds"]
-        self.talk.say("began", {"functions": len(self.profiler.snapshot()["functions"]),
+        self.talk.say("began", {"functions": self.profiler._function_count,
                                 "unmatched": self.selection.unmatched() if request["targets"] else []})  # fmt: skip
 
     def _select(self):
@@ -326,7 +323,7 @@ def _program():
     specification = main.get("__spec__")
     if specification is not None:
         return specification.name
-    return os.path.basename(str(main.get("__file__") or "__main__")).removesuffix(".py")
+    return targets.stem(str(main.get("__file__") or "__main__"))
 
 
 def _running():

@@ -240,6 +240,18 @@ def stdlib(name):
         sys.path = path
 
 
+def cut(values):
+    """Splits values of -p at commas, as ckernprof does. Empty parts are left out."""
+    return [word for value in values for word in value.split(",") if word]
+
+
+def installed():
+    """Patterns, as --exclude takes them, of what is installed: the standard library and packages."""
+    import os
+
+    return ["*/site-packages/*", "*/dist-packages/*", os.path.dirname(os.path.realpath(os.__file__)) + "/*"]
+
+
 def is_path(target):
     return "/" in target or target.endswith(".py") or ".py:" in target
 

@@ -96,7 +96,7 @@ function showEdges(i) {
   const text = (key, title, value, fill) => ({ key, title, text: true, value, fill });
   callers.scroller.hidden = !found.callers.length;
   callees.scroller.hidden = !found.callees.length;
-  const least = narrow.matches ? 15 : 24;
+  const least = leastForNames();
   callers.show([
     text("name", "Called from", (edge) => nameOf(caller[edge]) + String(line[edge]).padStart(11), putCaller),
     ...edgeColumns(),

@@ -13,6 +13,7 @@ const linesOfJson = (id) => {
 };
 const MOST_CHARACTERS = 5000; // shown of one line
 const narrow = matchMedia("(max-width: 720px)");
+const leastForNames = () => (narrow.matches ? 15 : 24); // the least width of the column of names in a list
 
 const FILE = 0, LINE = 1, NAME = 2; // the rest of a function's row is read by profile.js or comparison.js
 const functions = profile.rows;

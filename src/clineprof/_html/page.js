@@ -258,15 +258,15 @@ function tellHottest() {
 }
 
 function showLists() {
-  lists.functions.show(functionColumns(), narrow.matches ? 15 : 24, everyFunction);
-  lists.files?.show(fileColumns(lists.files), narrow.matches ? 15 : 24, lists.files.nodes.map((node) => node.id));
+  lists.functions.show(functionColumns(), leastForNames(), everyFunction);
+  lists.files?.show(fileColumns(lists.files), leastForNames(), lists.files.nodes.map((node) => node.id));
   filterFunctions();
   if (lists.files) filterFiles();
   if (lists.lines.columns) {
     lists.lines.columns = null; // its columns are made anew
     filterLines();
   }
-  lists.limits?.show(limitColumns(), narrow.matches ? 15 : 24, profile.limits.map((_, id) => id));
+  lists.limits?.show(limitColumns(), leastForNames(), profile.limits.map((_, id) => id));
   if (lists.limits) amount("limits", profile.limits.length, profile.limits.length);
   lists.leaks?.show(leakColumns(), 30, profile.leaks.map((_, id) => id));
   amount("leaks", profile.leaks.length, profile.leaks.length);

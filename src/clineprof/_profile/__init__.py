@@ -85,7 +85,7 @@ class Profile:
         self.meta = data["meta"]
         self.timeline = data["timeline"]
         self.functions = [Function(item) for item in data["functions"]]
-        self.files = {file: _lines(text) for file, text in data.get("files", ())}
+        self._texts, self._files = data.get("files", ()), None
         self.calls_cut = data.get("calls_cut", 0)
         self._rows = data.get("calls", ())
         self._calls = None
@@ -189,6 +189,12 @@ class Profile:
             self._calls = [Call(parent, line, None if place is None else self.functions[place], *numbers)
                            for parent, line, place, *numbers in self._rows]  # fmt: skip
         return self._calls
+
+    @property
+    def files(self):
+        if self._files is None:
+            self._files = {file: _lines(text) for file, text in self._texts}
+        return self._files
 
     @property
     def edges(self):

@@ -9,29 +9,20 @@ import pytest
 
 from clineprof import _boot
 from clineprof._boot import files
-from clineprof._boot.targets import is_path, is_there
+from clineprof._boot.targets import cut, installed, is_path, is_there
 from clineprof._pytest.words import DISPLACED, meant
-
-# Paths that are left out when no targets are given. All other code below the root folder is then profiled.
-STANDARD_LIBRARY = os.path.dirname(os.path.realpath(os.__file__))
-INSTALLED = ["*/site-packages/*", "*/dist-packages/*", STANDARD_LIBRARY + "/*"]
 
 
 def start(config):
     """Starts to select. Raises UsageError, with one line, if the options are wrong."""
     options = config.known_args_namespace
-    targets = _cut(options.clineprof)
+    targets = cut(options.clineprof)
     if options.clineprof_lines < 0:
         raise pytest.UsageError("--clineprof-lines: the number of lines cannot be negative")
     for target in targets:
         if is_path(target) and not is_there(target):
             raise pytest.UsageError(_no_such(target))
     config.pluginmanager.register(_Start(_Session(config, targets)))
-
-
-def _cut(values):
-    """Splits values at commas, as ckernprof -p does. Empty parts are left out."""
-    return [word for value in values for word in value.split(",") if word]
 
 
 class _Session:
@@ -45,7 +36,8 @@ class _Session:
             self.profiler = core.Profiler()
         except RuntimeError as error:
             raise pytest.UsageError("--clineprof: %s" % error) from None
-        named, excluded = (targets, []) if targets else ([str(config.rootpath)], INSTALLED)
+        # without targets: all code below the root folder but what is installed there
+        named, excluded = (targets, []) if targets else ([str(config.rootpath)], installed())
         self.selection = core.Selection(self.profiler, named, excluded)
 
     def unmatched(self):

@@ -278,19 +278,33 @@ static const char *state_of(const struct clp_profiler *self)
     return window->paused ? "paused" : window->shut ? "its gate is shut" : "counting";
 }
 
+/* The number of functions that are selected now. */
+static size_t selected_count(const struct clp_profiler *profiler)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; profiler->window.recorder != NULL && i < profiler->window.view.count; i++)
+        count += profiler->window.view.items[i].selected;
+    return count;
+}
+
+static PyObject *profiler_function_count(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyLong_FromSize_t(selected_count(clp_profiler_of(self)));
+}
+
 /* Tells, for example, "counting, tracer probe, 3 functions, for 'x.lprof'". */
 static PyObject *profiler_summary(PyObject *self, void *nothing)
 {
     const struct clp_profiler *profiler = clp_profiler_of(self);
     const struct clp_recorder *recorder = profiler->window.recorder;
     const char *state = state_of(profiler);
-    size_t count = 0;
+    size_t count = selected_count(profiler);
 
     (void)nothing;
     if (recorder == NULL || recorder->tracer == NULL)
         return PyUnicode_FromString(state);
-    for (size_t i = 0; i < profiler->window.view.count; i++)
-        count += profiler->window.view.items[i].selected;
     PyObject *text = PyUnicode_FromFormat("%s, tracer %s, %zu function%s", state, recorder->tracer->name,
                                           count, count == 1 ? "" : "s");
     if (text != NULL && profiler->destination != NULL)
@@ -537,6 +551,7 @@ static PyMethodDef profiler_methods[] = {
 static PyGetSetDef profiler_attributes[] = {
     {"running", profiler_running, NULL, "Is the window open (start, stop)?", NULL},
     {"_summary", profiler_summary, NULL, "What its repr() tells.", NULL},
+    {"_function_count", profiler_function_count, NULL, "The number of functions that are selected.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
