@@ -227,7 +227,7 @@ class GlobalProfiler:
         if self._make_profile is None:
             self._make_profile = _profile_class()
         if self._has_profile():
-            return self._make_profile(self._profile.snapshot())
+            return self._make_profile(self._profile._whole())
         nothing = {"unit": 1e-9, "functions": [], "timeline": [], "meta": {"has_memory": False}}
         return self._make_profile(nothing)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler.h"
 #include "bridge/content.h"
+#include "bridge/load.h"
 #include "bridge/rendering.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/own_work.h"
@@ -397,25 +398,37 @@ static PyObject *profiler_after_fork(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
+/* Makes an object of what was counted so far. NULL with an exception set. */
+static PyObject *snapshot(PyObject *self, PyObject *(*make)(const struct clp_profile *profile))
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
     PyObject *dict = NULL;
 
-    (void)nothing;
     if (window_of(self) == NULL)
         return NULL;
     struct clp_recorder *recorder = clp_profiler_of(self)->window.recorder;
     struct clp_own_work work = clp_own_work_begin(recorder);
     clp_profile_init(&profile, &mem);
     if (clp_profiler_snapshot(self, &profile) == CLP_OK)
-        dict = clp_content_dict(&profile);
+        dict = make(&profile);
     else
         PyErr_NoMemory();
     clp_profile_clear(&profile);
     clp_own_work_end(recorder, work);
     return dict;
+}
+
+static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return snapshot(self, clp_load_dict);
+}
+
+static PyObject *profiler_whole(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return snapshot(self, clp_content_dict);
 }
 
 /* Renders what the profiler has counted so far. */
@@ -545,6 +558,8 @@ static PyMethodDef profiler_methods[] = {
      "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
      "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
      "up to now, and nothing changes by it.\nMemoryError."},
+    {"_whole", profiler_whole, METH_NOARGS,
+     "_whole()\n--\n\nAs snapshot(), with the content of a .lprof file, which takes longer to make than the rest."},
     {NULL, NULL, 0, NULL},
 };
 
