@@ -440,6 +440,22 @@ outer()  # main
     assert loop.end() == "" and left_behind(loop.pid) == []
 
 
+def test_dump_of_a_program_that_knows_no_threads(target):
+    """The module threading is not loaded, and the dump does not load it."""
+    loop = target("""\
+import sys, time
+loaded = "threading" in sys.modules
+print("ready", flush=True)
+while loaded or "threading" not in sys.modules:
+    time.sleep(0.01)
+""", listen=WAKES)
+    done = subprocess.run([*viewer_command(), "dump", str(loop.pid)], env=clean_environment(), text=True,
+                          capture_output=True, timeout=60)
+    assert done.stdout.startswith("MainThread\n") and done.stderr == ""
+    time.sleep(0.05)
+    assert loop.end() == ""
+
+
 # ---- clineprof.listen ----
 
 

@@ -350,8 +350,10 @@ def _frames():
 
 def _stacks():
     """What each thread executes now: [[thread's name, [[file, line, function], ..]], ..], the innermost call first."""
-    threading = sys.modules.get("threading")  # without it there is only the main thread, or threads without names
-    names = {thread.ident: thread.name for thread in threading.enumerate()} if threading is not None else {}
+    names = {_thread.get_ident(): "MainThread"}  # both doors lead to the main thread
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        names.update((thread.ident, thread.name) for thread in threading.enumerate())
     return [[names.get(thread, "thread %d" % thread),
              [[frame.f_code.co_filename, frame.f_lineno, _name_of(frame.f_code)] for frame in frames]]
             for thread, frames in _frames()]  # fmt: skip
