@@ -217,6 +217,7 @@ struct clp_profile {
     unsigned denied; /* mode bits that a file it was read from lacks; files written from the profile lack them too */
     struct clp_buf file; /* the bytes of the file, for a profile that was read in place */
     double file_scale;   /* nanoseconds per tick in `file` */
+    bool gc_apart; /* rows (wire_rows.h) have times without garbage collections, which are an item of their own */
 };
 
 void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem);
