@@ -123,9 +123,9 @@ struct clp_profile_call {
 /* How the profile was recorded. Unknown strings are NULL, unknown numbers 0.
  *
  * Merging keeps the first known value of a text, of pid, start and own_bytes. It lists different tracers. It sums
- * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes. It ors the flags, and
- * takes the coarser memory_step and heap_interval and the larger leak_epochs and no_source. Different kinds of memory, or of epochs,
- * become "mixed". */
+ * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes.
+ * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source and
+ * gc_cleared. Different kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */

@@ -5,6 +5,7 @@ the clock first and last, so they know the least and the most that a collection 
 import gc
 import json
 import re
+import sys
 
 import clineprof
 import profiles
@@ -340,15 +341,17 @@ def test_lines_are_sorted_by_what_is_shown(tmp_path):
     assert found == [("2", "2000.0"), ("3", "2000.0"), ("6", "0.0")]
 
 
+WITH_RICH = {"VIRTUAL_ENV": sys.prefix, "COLUMNS": "120"}
+
+
 def test_coloured_views_have_it_where_it_tells_something(tmp_path):
+    pytest.importorskip("rich")
     known(tmp_path)
-    coloured = run_viewer(["--color=always", "p.lprof"], tmp_path, env={"COLUMNS": "120"})
-    if "no colours" in coloured.err:
-        pytest.skip("rich is not installed")
+    coloured = run_viewer(["--color=always", "p.lprof"], tmp_path, env=WITH_RICH)
     plain = re.sub(r"\x1b\[[\d;]*m", "", coloured.out)
     assert re.search(r"^ +3 +4\.00 ms .*garbage collection$", plain, re.M) and "GC" in plain
     assert "Garbage collection: 4 runs, 6.00 ms; outside the lines: 1 run, 5.00 ms." in plain
-    without = run_viewer(["--color=always", "--no-gc", "p.lprof"], tmp_path, env={"COLUMNS": "120"})
+    without = run_viewer(["--color=always", "--no-gc", "p.lprof"], tmp_path, env=WITH_RICH)
     assert "arbage" not in without.out
 
 
