@@ -4,7 +4,7 @@
  *
  *   block ---> struct clp_block     what belongs to the function as a whole
  *              cells[line_count]    time: one cache line each
- *              gc[line_count]       garbage collections
+ *              gc[line_count]       garbage collections (garbage.h)
  *              rss[line_count]      memory, only when memory is measured
  *              heap[line_count]     what was allocated, only when memory is measured
  *
