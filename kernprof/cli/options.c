@@ -121,6 +121,7 @@ void clp_report_options_set(struct clp_report_options *report, const struct clp_
     report->min_percent = show->min_percent;
     report->tables = show->by_file == NULL ? CLP_TABLES_USUAL : *show->by_file == 'y' ? CLP_TABLES_FILES
                                                                                      : CLP_TABLES_FUNCTIONS;
+    report->gc = show->gc == NULL ? CLP_GC_USUAL : *show->gc == 'y' ? CLP_GC_APART : CLP_GC_WITHIN;
     report->choice = (struct clp_choice_options){
         .order = order_of(show),
         .skip_zero = show->skip_zero,
@@ -192,6 +193,8 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
      .help = "one table of the N hottest lines of all functions"}, \
     {CLP_OPTION_BARE, 0, "by-file", .word = "yes", .no_word = "no", .switches = true, .standard = "auto", \
      .one_of = "yes or no", .field = SHOW(whole, by_file), .help = "show whole files, each once"}, \
+    {CLP_OPTION_BARE, 0, "gc", .word = "yes", .no_word = "no", .switches = true, .standard = "auto", \
+     .one_of = "yes or no", .field = SHOW(whole, gc), .help = "show garbage collection apart"}, \
     {CLP_OPTION_LIST, 0, "function", .argument = "PATTERN", .standard = "", \
      .field = SHOW(whole, functions), .help = "show only functions whose name matches"}, \
     {CLP_OPTION_LIST, 0, "file", .argument = "PATTERN", .standard = "", \

@@ -37,6 +37,7 @@ struct clp_show_options {
     size_t lines;             /* --lines, how many lines in one table; 0: all lines, in a table for each function */
     struct clp_text_list functions, files; /* --function, --file */
     const char *by_file;      /* --by-file: "yes" or "no"; NULL: as it suits */
+    const char *gc;           /* --gc: "yes" or "no"; NULL: as it suits */
     double min_percent;       /* --min-percent, 0 to 100 */
     bool mp;                  /* --mp */
     size_t precision;         /* --precision, digits after the point */

@@ -49,6 +49,8 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     if (clp_profiler_displaced(run->recording.profiler))
         clp_console_complain(me, "another tool had replaced clineprof's trace function (sys.settrace); lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);
+    if (profile->meta.gc_cleared != 0)
+        clp_console_complain(me, "the program cleared gc.callbacks; later garbage collections are missing");
 }
 
 static const struct clp_function *refused(const struct clp_run *run,

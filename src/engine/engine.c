@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine.h"
+#include "garbage.h"
 #include "suspended.h"
 #include "threads.h"
 
@@ -118,6 +119,7 @@ static inline void begin_first_line(struct clp_thread *thread, struct clp_cell *
     bool special = top->special;
 
     begin_line(thread, cell);
+    clp_garbage_take_early(thread);
     cell->self_correction += top->entry_cost;
     if (CLP_UNLIKELY(cell->open != 0))
         cell->nested_correction -= top->entry_cost;
@@ -267,6 +269,7 @@ static INLINE void go_out(struct clp_thread *thread, int64_t cost)
         clp_engine_credit_caller(thread, left, thread->correction);
     } else { /* no line has the time, as when an exception is thrown into a generator that has not begun */
         left->block->running--;
+        clp_garbage_leave_early(thread);
         clp_engine_credit_line(thread, thread->last - left->entered,
                                thread->correction - left->entered_correction);
     }

@@ -119,6 +119,8 @@ struct clp_thread {
     uint64_t changes; /* engine->changes at this thread's last read */
     /* Bytes that this thread's reads left open (resident.h), less the open bytes that its reads took. */
     int64_t others_grown, others_released;
+    struct clp_gc_cell gc_outside; /* garbage collections outside all lines */
+    struct clp_gc_cell gc_early;   /* those in the body on top, whose first line has not begun */
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
     struct clp_thread *next;
@@ -143,6 +145,16 @@ struct clp_read_cost {
     uint32_t count; /* reads that `next` is about */
 };
 
+/* The garbage collection that runs (garbage.h); the interpreter has one at a time. */
+struct clp_collection {
+    bool running;
+    struct clp_thread *thread; /* in which it runs; NULL: one without counters */
+    uint64_t start;            /* time by the clock itself */
+    size_t depth;              /* of the thread's stack at the start */
+    const struct clp_cell *cell; /* the line on top at the start, and its self time until then */
+    uint64_t self;
+};
+
 struct clp_engine {
     struct clp_mem *mem; /* borrowed */
     struct clp_functions functions;
@@ -164,6 +176,8 @@ struct clp_engine {
     struct clp_hashmap suspended; /* frame -> struct clp_suspended */
     struct clp_suspended *free_suspended;
     struct clp_hashmap parked; /* stacks that do not run, by their owner */
+    struct clp_collection collection;
+    struct clp_gc_cell gc_before; /* collections from before the first thread had counters */
     bool lost; /* some activation was not recorded because memory ran out */
 };
 

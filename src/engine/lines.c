@@ -97,7 +97,7 @@ void clp_pool_give(struct clp_pool *pool, void *area)
 
 size_t clp_block_bytes(uint32_t line_count, bool with_rss)
 {
-    size_t bytes = sizeof(struct clp_block) + line_count * sizeof(struct clp_cell);
+    size_t bytes = sizeof(struct clp_block) + line_count * (sizeof(struct clp_cell) + sizeof(struct clp_gc_cell));
 
     if (with_rss)
         bytes += line_count * (sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell));
@@ -106,7 +106,7 @@ size_t clp_block_bytes(uint32_t line_count, bool with_rss)
 
 void clp_block_place_memory(struct clp_block *block, bool with_rss)
 {
-    struct clp_rss_cell *rss = (struct clp_rss_cell *)(block->cells + block->line_count);
+    struct clp_rss_cell *rss = (struct clp_rss_cell *)(clp_block_gc(block) + block->line_count);
 
     block->rss = with_rss ? rss : NULL;
     block->heap = with_rss ? (struct clp_heap_cell *)(rss + block->line_count) : NULL;
@@ -183,6 +183,7 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
     into->total_correction += from->total_correction;
     for (uint32_t i = 0; i < into->line_count; i++) {
         merge_cell(&into->cells[i], &from->cells[i]);
+        clp_gc_add(&clp_block_gc(into)[i], clp_block_gc(from)[i]);
         if (into->rss != NULL && from->rss != NULL)
             merge_rss(&into->rss[i], &from->rss[i]);
         if (into->heap != NULL && from->heap != NULL)
@@ -219,6 +220,7 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
     from->total_correction -= base->total_correction;
     for (uint32_t i = 0; i < from->line_count; i++) {
         subtract_cell(&from->cells[i], &base->cells[i]);
+        clp_gc_subtract(&clp_block_gc(from)[i], clp_block_gc(base)[i]);
         if (from->rss != NULL && base->rss != NULL)
             subtract_rss(&from->rss[i], &base->rss[i]);
         if (from->heap != NULL && base->heap != NULL)

@@ -4,6 +4,7 @@
  *
  *   block ---> struct clp_block     what belongs to the function as a whole
  *              cells[line_count]    time: one cache line each
+ *              gc[line_count]       garbage collections (garbage.h)
  *              rss[line_count]      memory, only when memory is measured
  *              heap[line_count]     what was allocated, only when memory is measured
  *
@@ -53,8 +54,13 @@ struct clp_rss_cell {
     int64_t largest; /* largest single change, by magnitude, with its sign */
 };
 
-/* What a line allocated, in bytes and blocks. A block that is resized counts again. The hooks on the allocators
- * find a line's entry without its number: it lies a quarter as far into `heap` as the line's cell into `cells`. */
+/* Garbage collections that ran while a line did (garbage.h). */
+struct clp_gc_cell {
+    uint64_t ticks; /* part of the line's self time */
+    uint64_t runs;
+};
+
+/* What a line allocated, in bytes and blocks. A block that is resized counts again. */
 struct clp_heap_cell {
     uint64_t allocated, blocks;
 };
@@ -120,7 +126,8 @@ static inline size_t clp_block_place_of(const struct clp_block *block, const str
     return (size_t)((const char *)cell - (const char *)block);
 }
 
-/* What the line of this cell allocated. block->heap must not be NULL. */
+/* What the line of this cell allocated. block->heap must not be NULL. The hooks on the allocators find the line's
+ * entry without its number: it lies a quarter as far into `heap` as the cell into `cells`. */
 static inline struct clp_heap_cell *clp_block_heap(const struct clp_block *block,
                                                    const struct clp_cell *cell)
 {
@@ -128,6 +135,24 @@ static inline struct clp_heap_cell *clp_block_heap(const struct clp_block *block
     size_t place = (size_t)((const char *)cell - (const char *)block->cells);
 
     return (struct clp_heap_cell *)((char *)block->heap + place / 4);
+}
+
+/* The garbage collections of all lines. They stand behind the cells. */
+static inline struct clp_gc_cell *clp_block_gc(const struct clp_block *block)
+{
+    return (struct clp_gc_cell *)(uintptr_t)(block->cells + block->line_count);
+}
+
+static inline void clp_gc_add(struct clp_gc_cell *into, struct clp_gc_cell from)
+{
+    into->ticks += from.ticks;
+    into->runs += from.runs;
+}
+
+static inline void clp_gc_subtract(struct clp_gc_cell *from, struct clp_gc_cell base)
+{
+    from->ticks -= base.ticks;
+    from->runs -= base.runs;
 }
 
 /* Raw inclusive ticks of a line. */

@@ -55,6 +55,7 @@ void clp_engine_reap(struct clp_engine *engine)
         into->reads += thread->reads;
         into->others_grown += thread->others_grown;
         into->others_released += thread->others_released;
+        clp_gc_add(&into->gc_outside, thread->gc_outside);
         *link = thread->next;
         clp_engine_free_thread(thread);
     }

@@ -181,7 +181,7 @@ static bool add_rss_to(struct clp_thread *thread)
         block = clp_block_new(pool, &thread->engine->functions.items[i], i, true);
         if (block == NULL)
             return false;
-        memcpy(block->cells, old->cells, old->line_count * sizeof *old->cells);
+        memcpy(block->cells, old->cells, old->line_count * (sizeof *old->cells + sizeof *clp_block_gc(old)));
         block->running = old->running;
         block->total = old->total;
         block->total_correction = old->total_correction;

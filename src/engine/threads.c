@@ -88,6 +88,8 @@ struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now
     }
     thread->last = now;
     clp_engine_begin_rss(thread, rss);
+    thread->gc_outside = engine->gc_before;
+    engine->gc_before = (struct clp_gc_cell){0};
     thread->next = engine->threads;
     engine->threads = thread;
     return thread;
@@ -138,11 +140,12 @@ static void add_totals(struct clp_engine_totals *totals, const struct clp_thread
     totals->reads += thread->reads;
     clp_engine_add_total(&totals->others_grown, thread->others_grown);
     clp_engine_add_total(&totals->others_released, thread->others_released);
+    clp_gc_add(&totals->gc_outside, thread->gc_outside);
 }
 
 void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals)
 {
-    *totals = (struct clp_engine_totals){0};
+    *totals = (struct clp_engine_totals){.gc_outside = engine->gc_before};
     for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         add_totals(totals, thread);
     for (const struct clp_thread *ended = engine->ended; ended != NULL; ended = ended->next)

@@ -54,6 +54,7 @@ struct clp_engine_totals {
     uint64_t stopped;   /* ticks */
     uint64_t reads;
     int64_t others_grown, others_released;
+    struct clp_gc_cell gc_outside;
 };
 
 void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals);

@@ -434,6 +434,8 @@ static void add_difference(struct clp_engine_totals *sum, const struct clp_engin
     clp_engine_add_total(&sum->others_grown, -base->others_grown);
     clp_engine_add_total(&sum->others_released, now->others_released);
     clp_engine_add_total(&sum->others_released, -base->others_released);
+    clp_gc_add(&sum->gc_outside, now->gc_outside);
+    clp_gc_subtract(&sum->gc_outside, base->gc_outside);
 }
 
 void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *totals)

@@ -6,7 +6,8 @@
  *
  * A measure with a counter of its own in the engine also needs:
  *   - the field in engine/lines.h. struct clp_cell is full: it has 64 bytes, a cache line, which an assertion
- *     checks. struct clp_rss_cell and struct clp_heap_cell exist only when memory is measured
+ *     checks. struct clp_gc_cell stands behind it; struct clp_rss_cell and struct clp_heap_cell exist only when
+ *     memory is measured
  *   - merging and subtracting in engine/lines.c, where largest values have functions of their own
  *   - counting, in the plain events of engine/hot.h and in the others of engine/engine.c
  *   - a line in measures_of of profile/snapshot.c, and in tidy_cell of formats/live/live_threads.c
@@ -46,6 +47,10 @@
     X(await, uint64_t, SUM, NANOS, TIMES, 1, 12, "await", "Await",                                             \
       "wall time suspended at the line, which is no part of its time")                                         \
     X(max, uint64_t, MAX, NANOS, TIMES, 2, 12, "max", "Max", "the longest single execution")                   \
+    X(gc, uint64_t, SUM, NANOS, TIMES, 2, 12, "gc", "GC",                                                      \
+      "time that garbage collections took while the line ran, part of its self time")                          \
+    X(gc_runs, uint64_t, SUM, COUNT, TIMES, 2, 9, "gc-runs", "GC runs",                                        \
+      "number of garbage collections that ran while the line did")                                             \
     X(rss, uint64_t, MAX, BYTES, MEMORY, 1, 12, "mem", "Mem usage",                                            \
       "resident memory after the line, the largest seen")                                                      \
     X(grown, uint64_t, SUM, BYTES, MEMORY, 2, 12, "grown", "Grown", "sum of the rises of resident memory")     \

@@ -123,9 +123,9 @@ struct clp_profile_call {
 /* How the profile was recorded. Unknown strings are NULL, unknown numbers 0.
  *
  * Merging keeps the first known value of a text, of pid, start and own_bytes. It lists different tracers. It sums
- * wall, overhead and its error, events, reads, the other threads' changes and the heap's bytes. It ors the flags, and
- * takes the coarser memory_step and heap_interval and the larger leak_epochs and no_source. Different kinds of memory, or of epochs,
- * become "mixed". */
+ * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes.
+ * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source and
+ * gc_cleared. Different kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -141,6 +141,9 @@ struct clp_profile_meta {
     uint64_t reads;       /* how often resident memory was read */
     uint64_t own_bytes;   /* the profiler's own memory, left out of every line */
     uint64_t others_grown, others_released; /* bytes that other threads changed while a line ran; in no line */
+    uint64_t gc_outside;      /* nanoseconds of garbage collections while no line of the profile's functions ran */
+    uint64_t gc_outside_runs; /* number of these collections */
+    uint64_t gc_cleared;  /* 1: the program took the profiler out of gc.callbacks; later collections are missing */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
@@ -173,6 +176,9 @@ struct clp_profile_meta {
     X(own_bytes, COUNT)             \
     X(others_grown, COUNT)          \
     X(others_released, COUNT)       \
+    X(gc_outside, TIME)             \
+    X(gc_outside_runs, COUNT)       \
+    X(gc_cleared, ASKED)            \
     X(has_memory, FLAG)             \
     X(inexact_memory, FLAG)         \
     X(memory_step, COUNT)           \
@@ -211,6 +217,7 @@ struct clp_profile {
     unsigned denied; /* mode bits that a file it was read from lacks; files written from the profile lack them too */
     struct clp_buf file; /* the bytes of the file, for a profile that was read in place */
     double file_scale;   /* nanoseconds per tick in `file` */
+    bool gc_apart; /* rows (wire_rows.h) have times without garbage collections, which are an item of their own */
 };
 
 void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem);

@@ -311,6 +311,9 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->reads = clp_measures_sum(meta->reads, from->reads);
     meta->others_grown = clp_measures_sum(meta->others_grown, from->others_grown);
     meta->others_released = clp_measures_sum(meta->others_released, from->others_released);
+    meta->gc_outside = clp_measures_sum(meta->gc_outside, from->gc_outside);
+    meta->gc_outside_runs = clp_measures_sum(meta->gc_outside_runs, from->gc_outside_runs);
+    meta->gc_cleared = larger(meta->gc_cleared, from->gc_cleared);
     if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;

@@ -39,6 +39,7 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
                                        double nanos_per_tick)
 {
     const struct clp_cell *cell = &block->cells[line];
+    const struct clp_gc_cell *gc = &clp_block_gc(block)[line];
     double self = clp_charges_self(charges, block, line);
     struct clp_measures measures = {
         .hits = cell->hits,
@@ -48,10 +49,14 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
         .raw_self = nanos((double)cell->self, nanos_per_tick),
         .await = nanos((double)cell->await, nanos_per_tick),
         .max = nanos((double)cell->max, nanos_per_tick),
+        .gc = nanos((double)gc->ticks, nanos_per_tick),
+        .gc_runs = gc->runs,
         .rss = (uint64_t)cell->usage * CLP_USAGE_UNIT,
     };
 
     measures.max = within_time(measures.max, measures.time, measures.hits);
+    if (measures.gc > measures.self) /* the profiler's own work in a collection is in no time */
+        measures.gc = measures.self;
     if (block->rss != NULL) {
         const struct clp_rss_cell *rss = &block->rss[line];
         measures.grown = (uint64_t)rss->grown;
@@ -204,6 +209,8 @@ static void fill_meta(const struct clp_engine_totals *totals, double nanos_per_t
     profile->meta.reads = totals->reads;
     profile->meta.others_grown = not_negative(totals->others_grown);
     profile->meta.others_released = not_negative(totals->others_released);
+    profile->meta.gc_outside = nanos((double)totals->gc_outside.ticks, nanos_per_tick);
+    profile->meta.gc_outside_runs = totals->gc_outside.runs;
 }
 
 static bool is_empty(const struct clp_block *sum)

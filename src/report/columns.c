@@ -145,6 +145,28 @@ bool clp_columns_await_tells(const struct clp_profile *profile)
     return any_line(profile, await_tells);
 }
 
+bool clp_columns_gc_tells(const struct clp_profile *profile)
+{
+    double self = 0, gc = 0;
+    struct clp_wire_rows rows;
+
+    for (uint32_t i = 0; i < profile->function_count; i++)
+        for (clp_wire_rows_start(&rows, profile, &profile->functions[i]); rows.at != NULL;
+             clp_wire_rows_next(&rows)) {
+            self += (double)rows.at->measures.self;
+            gc += (double)rows.at->measures.gc;
+        }
+    return gc != 0 && gc * 1000 >= self;
+}
+
+bool clp_columns_have(const struct clp_columns *columns, enum clp_measure measure)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        if (columns->items[i]->measure == measure)
+            return true;
+    return false;
+}
+
 double clp_column_share(double part, double total)
 {
     return part < total ? 100 * part / total : 100;

@@ -82,6 +82,12 @@ bool clp_columns_allocated_tells(const struct clp_profile *profile);
 /* Did any line wait? A table that is not line_profiler's then has the column Await. */
 bool clp_columns_await_tells(const struct clp_profile *profile);
 
+/* Did garbage collections take at least 0.1 % of the time, the least share that a table shows? A table that is not
+ * line_profiler's then has the column GC. */
+bool clp_columns_gc_tells(const struct clp_profile *profile);
+
+bool clp_columns_have(const struct clp_columns *columns, enum clp_measure measure);
+
 /* How times are shown. */
 struct clp_column_scale {
     double scalar;  /* units of the Time column in a nanosecond; 0: each time has the unit that fits it */

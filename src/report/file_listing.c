@@ -241,8 +241,14 @@ static void take_off_call(struct clp_file_listings *listings, const struct clp_p
         return;
     const struct clp_profile_line *own = line_of(&rows, profile, callee, call->line);
     double share = callee->total != 0 ? (double)call->time / (double)callee->total : 1;
-    if (own != NULL)
-        take_off(&row->measures, &own->measures, share < 1 ? share : 1);
+    if (own == NULL)
+        return;
+    struct clp_measures taken = own->measures;
+    if (profile->gc_apart) { /* the caller's time has the callee's collections */
+        taken.time += taken.gc;
+        taken.raw_time += taken.gc;
+    }
+    take_off(&row->measures, &taken, share < 1 ? share : 1);
 }
 
 static void take_off_calls(struct clp_file_listings *listings)

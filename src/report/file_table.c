@@ -16,6 +16,7 @@ struct file {
     struct clp_table *table;
     struct clp_table_total total; /* of which rows are shares: the whole program's */
     size_t with_data, shown;      /* rows with data: all, and those that were shown */
+    struct clp_measures gc;       /* the row of garbage collections */
     bool shares;                  /* has any row the sum of several functions? */
 };
 
@@ -24,12 +25,17 @@ static bool keeps_rows(const struct file *file)
     return file->with_data <= MOST_KEPT_ROWS;
 }
 
-/* Fills the cells of the row; `at` is its place among the rows with data. */
-static const struct clp_table_row *set_row(const struct file *file, const struct clp_file_row *row, size_t at)
+/* Fills the cells of a row; `at` is its place among the rows with data. */
+static const struct clp_table_row *set_cells(const struct file *file, const struct clp_measures *measures, size_t at)
 {
     at = keeps_rows(file) ? at : 0;
-    clp_table_set_row(file->table, at, &row->measures, &file->total);
+    clp_table_set_row(file->table, at, measures, &file->total);
     return &file->table->rows[at];
+}
+
+static const struct clp_table_row *set_row(const struct file *file, const struct clp_file_row *row, size_t at)
+{
+    return set_cells(file, &row->measures, at);
 }
 
 /* Fills all rows before the first is shown: a column is as wide as its widest number. */
@@ -38,13 +44,16 @@ static clp_status set_rows(struct file *file)
     const struct clp_file_listing *listing = file->listing;
     size_t at = 0;
 
-    for (size_t i = 0; i < listing->count; i++)
+    for (size_t i = 0; i < listing->count; i++) {
         file->with_data += listing->rows[i].functions != 0;
-    if (clp_table_start(file->table, keeps_rows(file) ? file->with_data : 1) != CLP_OK)
+        clp_whole_add_gc(&file->gc, &listing->rows[i].measures);
+    }
+    if (clp_table_start(file->table, keeps_rows(file) ? file->with_data + 1 : 1) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < listing->count; i++)
         if (listing->rows[i].functions != 0)
             (void)set_row(file, &listing->rows[i], at++);
+    (void)set_cells(file, &file->gc, at);
     return CLP_OK;
 }
 
@@ -57,7 +66,7 @@ static double self_of(const struct file *file)
 
     for (size_t i = 0; i < listing->count; i++)
         self += clp_whole_self(&listing->rows[i].measures, file->table->scale->raw_times);
-    return self;
+    return file->tables->profile->gc_apart ? self + (double)file->gc.gc : self;
 }
 
 static void start_heading(const struct file *file, const char *text)
@@ -148,6 +157,8 @@ static clp_status add_file(const struct clp_file_tables *tables, const struct cl
     clp_table_add_title(table, 'n', tables->fold->width, line_title);
     clp_table_add_titles(table, tables->fold->width);
     add_rows(&file);
+    if (tables->profile->gc_apart && file.gc.gc_runs != 0)
+        clp_table_add_gc_row(table, tables->fold->width, set_cells(&file, &file.gc, file.with_data));
     clp_buf_add_text(table->out, file.shares ? "\n+ the sum of several functions that share the line\n\n" : "\n");
     return CLP_OK;
 }

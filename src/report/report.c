@@ -88,6 +88,7 @@ struct body {
     const struct clp_profile_function *function;
     struct clp_table_total total;
     struct clp_wire_rows rows; /* at the first line not yet shown */
+    struct clp_measures gc; /* the row of garbage collections */
     int64_t line;     /* the next row's line number */
     int64_t head_end; /* line number of the last row of the function's head, which is not folded; 0: no head */
     size_t missed;    /* place among the function's missed lines */
@@ -105,6 +106,14 @@ static const struct clp_table_row *set_row(struct report *report, const struct b
     size_t at = keeps_rows(body->function) ? body->rows.next - 1 : 0;
 
     clp_table_set_row(&report->table, at, &body->rows.at->measures, &body->total);
+    return &report->table.rows[at];
+}
+
+static const struct clp_table_row *set_gc_row(struct report *report, const struct body *body)
+{
+    size_t at = keeps_rows(body->function) ? body->function->line_count : 0;
+
+    clp_table_set_row(&report->table, at, &body->gc, &body->total);
     return &report->table.rows[at];
 }
 
@@ -126,13 +135,16 @@ static clp_status set_rows(struct report *report, struct body *body)
 {
     const struct clp_profile_function *function = body->function;
 
-    if (clp_table_start(&report->table, keeps_rows(function) ? function->line_count : 1) != CLP_OK)
+    if (clp_table_start(&report->table, keeps_rows(function) ? function->line_count + 1 : 1) != CLP_OK)
         return CLP_NO_MEMORY;
     clp_wire_rows_start(&body->rows, report->profile, function);
     set_total(report, body);
     const struct clp_wire_rows start = body->rows;
-    for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows))
+    for (; body->rows.at != NULL; clp_wire_rows_next(&body->rows)) {
         (void)set_row(report, body);
+        clp_whole_add_gc(&body->gc, &body->rows.at->measures);
+    }
+    (void)set_gc_row(report, body);
     body->rows = start;
     return CLP_OK;
 }
@@ -318,6 +330,8 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
     clp_table_add_title(&report->table, 'n', report->fold.width, line_title);
     clp_table_add_titles(&report->table, report->fold.width);
     add_rows(report, &body);
+    if (report->profile->gc_apart && body.gc.gc_runs != 0)
+        clp_table_add_gc_row(&report->table, report->fold.width, set_gc_row(report, &body));
     clp_buf_add_text(report->out, "\n");
     return CLP_OK;
 }
@@ -351,6 +365,29 @@ static void add_summary(struct report *report)
         clp_buf_add_text(report->out, "\n");
         clp_drain_long(&report->options->drain, report->out);
     }
+}
+
+static void add_runs(struct clp_buf *out, uint64_t runs, double nanos)
+{
+    clp_buf_add_format(out, "%llu run%s, ", (unsigned long long)runs, clp_buf_plural(runs));
+    clp_number_add_time(out, nanos);
+}
+
+/* Adds all garbage collections of the profile, also those outside its lines. */
+static void add_collections(struct report *report)
+{
+    const struct clp_profile_meta *meta = &report->profile->meta;
+    const struct clp_measures gc = clp_whole_of(report->profile, false).gc;
+
+    clp_buf_add_text(report->out, "Garbage collection: ");
+    add_runs(report->out, gc.gc_runs, (double)gc.gc);
+    if (meta->gc_outside_runs != 0) {
+        clp_buf_add_text(report->out, "; outside the lines: ");
+        add_runs(report->out, meta->gc_outside_runs, (double)meta->gc_outside);
+    }
+    clp_buf_add_text(report->out, ".\n");
+    if (meta->gc_cleared != 0)
+        clp_buf_add_text(report->out, "The program cleared gc.callbacks: later collections are missing.\n");
 }
 
 static void add_footer(struct report *report)
@@ -445,6 +482,8 @@ static clp_status add_report(struct report *report)
     clp_status status = add_hottest(report);
     if (status == CLP_OK)
         status = add_tables(report);
+    if (report->profile->gc_apart && !report->options->no_details)
+        add_collections(report);
     if (report->options->summarize)
         add_summary(report);
     if ((report->memory && !report->options->no_details) || report->options->footer)
@@ -484,13 +523,18 @@ static void choose_columns(struct report *report)
 
     report->columns = options->columns;
     if (report->columns.count == 0) {
-        size_t usual = options->self ? 1 : ranks(options) && has_self(report) ? 2 : 0;
+        bool ranked = ranks(options) && clp_whole_of(profile, report->scale.raw_times).self != 0;
+        size_t usual = options->self ? 1 : ranked ? 2 : 0;
         (void)clp_columns_parse(&report->columns, usual_columns[usual], &bytes);
         if ((memory || fits_units(report)) && clp_columns_await_tells(profile))
             clp_columns_add(&report->columns, "await");
+        if (options->marked && options->gc == CLP_GC_USUAL && clp_columns_gc_tells(profile))
+            clp_columns_add(&report->columns, "gc");
         if (memory)
             add_memory_columns(report);
     }
+    if (options->gc == CLP_GC_APART && !clp_columns_have(&report->columns, CLP_MEASURE_gc))
+        clp_columns_add(&report->columns, "gc");
     for (size_t i = 0; i < report->columns.count; i++)
         report->memory |= clp_column_is_memory(report->columns.items[i]);
 }
@@ -514,7 +558,6 @@ static clp_status make_report(struct report *report)
     if (report->options->marked || report->options->hottest || ranks(report->options) ||
         has_share(&report->options->columns))
         report->table.whole = clp_whole_of(report->profile, report->scale.raw_times);
-    choose_columns(report);
     clp_fold_init(&report->fold, report->out, report->options->marked);
     report->fold.width = line_width;
     clp_status status = add_report(report);
@@ -535,7 +578,12 @@ clp_status clp_report_text(const struct clp_profile *profile,
         .scale = {options->unit == CLP_UNIT_AUTO ? 0 : 1e-9 / options->unit, options->choice.raw_times},
         .blanks_left = CLP_REPORT_MAX_BLANKS,
     };
-    clp_status status = clp_choice_make(&report.choice, profile, &options->choice, out->mem);
+    struct clp_profile apart = *profile;
+
+    choose_columns(&report);
+    apart.gc_apart = options->gc != CLP_GC_WITHIN && clp_columns_have(&report.columns, CLP_MEASURE_gc);
+    report.profile = &apart;
+    clp_status status = clp_choice_make(&report.choice, &apart, &options->choice, out->mem);
     if (status != CLP_OK)
         return status;
     /* The profiled program may have set a locale that writes 0,9 for 0.9. */

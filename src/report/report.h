@@ -21,12 +21,20 @@ enum clp_report_tables {
     CLP_TABLES_FILES,     /* for each file (file_table.h) */
 };
 
+/* Are garbage collections an item of their own: a column, and a row below the lines, whose times leave them out? */
+enum clp_report_gc {
+    CLP_GC_USUAL, /* where the column is asked for; in a marked report also where it tells something */
+    CLP_GC_APART,
+    CLP_GC_WITHIN /* no; a column that is asked for shows them all the same */
+};
+
 struct clp_report_options {
     double unit;           /* seconds per unit of the Time column, or CLP_UNIT_AUTO; 1e-6 is the default */
     struct clp_choice_options choice;
     struct clp_columns columns; /* no columns: the default columns */
     struct clp_widths widths;
     bool self;             /* adds the columns of self time and self memory to the default columns */
+    enum clp_report_gc gc;
     size_t lines;          /* not 0: one table of at most so many lines, the hottest first */
     enum clp_report_tables tables; /* ignored with `lines` */
     /* Folds rows below this many percent, and the rows without data next to them; 0: folds nothing. A row is below

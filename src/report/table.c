@@ -178,3 +178,13 @@ void clp_table_add_source(const struct clp_table *table, const char *lead, struc
     clp_escape_add(table->out, text.text, text.bytes);
     clp_buf_add(table->out, "\n", 1);
 }
+
+void clp_table_add_gc_row(const struct clp_table *table, size_t number, const struct clp_table_row *row)
+{
+    static const char text[] = "garbage collection";
+
+    clp_table_start_row(table, row);
+    clp_number_add(table->out, number, "");
+    clp_table_add_cells(table, row);
+    clp_table_add_source(table, "  ", (struct clp_span){text, sizeof text - 1});
+}

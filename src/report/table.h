@@ -84,6 +84,8 @@ void clp_table_add_cells(const struct clp_table *table, const struct clp_table_r
 void clp_table_add_cell(const struct clp_table *table, size_t width, const char *text);
 /* The cells of a line that holds code and never ran: 0 hits. */
 void clp_table_add_missed(const struct clp_table *table);
+/* Writes the row of garbage collections, `number` characters behind its start; its cells must be set. */
+void clp_table_add_gc_row(const struct clp_table *table, size_t number, const struct clp_table_row *row);
 /* Writes the last cell, the line's source text behind `lead`, and ends the row. */
 void clp_table_add_source(const struct clp_table *table, const char *lead, struct clp_span text);
 

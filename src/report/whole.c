@@ -7,6 +7,12 @@ double clp_whole_self(const struct clp_measures *measures, bool raw_times)
     return (double)(raw_times ? measures->raw_self : measures->self);
 }
 
+void clp_whole_add_gc(struct clp_measures *row, const struct clp_measures *line)
+{
+    row->hits = row->gc_runs = clp_measures_sum(row->gc_runs, line->gc_runs);
+    row->time = row->raw_time = row->self = row->raw_self = row->gc = clp_measures_sum(row->gc, line->gc);
+}
+
 double clp_whole_moved(const struct clp_measures *measures)
 {
     double moved = (double)clp_measures_increment(measures);
@@ -42,8 +48,11 @@ struct clp_whole clp_whole_of(const struct clp_profile *profile, bool raw_times)
         for (clp_wire_rows_start(&rows, profile, function); rows.at != NULL; clp_wire_rows_next(&rows)) {
             whole.self += clp_whole_self(&rows.at->measures, raw_times);
             whole.moved += clp_whole_moved(&rows.at->measures);
+            clp_whole_add_gc(&whole.gc, &rows.at->measures);
         }
     }
+    if (profile->gc_apart && whole.self != 0)
+        whole.self += (double)whole.gc.gc;
     whole.time = whole.self != 0 ? whole.self : largest;
     return whole;
 }

@@ -12,9 +12,13 @@ struct clp_whole {
     double self;  /* nanoseconds: the self times of all lines; 0 where the profile has none, as line_profiler's files */
     double time;  /* nanoseconds: `self`; where there is none, the time of the function that took most */
     double moved; /* bytes that lines add and give back: see clp_whole_moved */
+    struct clp_measures gc; /* the row of garbage collections: see clp_whole_add_gc */
 };
 
 struct clp_whole clp_whole_of(const struct clp_profile *profile, bool raw_times);
+
+/* Adds the garbage collections of a line to the row that shows them: their number as hits, what they took as time. */
+void clp_whole_add_gc(struct clp_measures *row, const struct clp_measures *line);
 
 /* Returns the self time of a line, in nanoseconds. */
 double clp_whole_self(const struct clp_measures *measures, bool raw_times);

@@ -130,8 +130,8 @@ def test_json_has_every_measure(known):
     ]  # fmt: skip
     assert build["lines"][0] == {
         "line": 2, "hits": 3, "time": 2000000, "raw_time": 2000010, "self": 2000000,
-        "raw_self": 2000010, "await": 0, "max": 900000, "rss": 50 * MIB, "grown": 42 * MIB,
-        "released": 2 * MIB, "self_increment": 40 * MIB, "largest": 40 * MIB,
+        "raw_self": 2000010, "await": 0, "max": 900000, "gc": 0, "gc_runs": 0,
+        "rss": 50 * MIB, "grown": 42 * MIB, "released": 2 * MIB, "self_increment": 40 * MIB, "largest": 40 * MIB,
         "allocated": 0, "blocks": 0,
         "text": "    table = list(range(n))",
     }  # fmt: skip
@@ -187,7 +187,8 @@ def test_csv_has_a_row_for_each_line(known):
     assert rows[3] == {
         "file": "app/work.py", "function": "main", "first_line": "5", "line": "7", "hits": "3",
         "time_ns": "3200000", "raw_time_ns": "3200010", "self_ns": "200000",
-        "raw_self_ns": "200010", "await_ns": "0", "max_ns": "1000000", "below_resolution": "False",
+        "raw_self_ns": "200010", "await_ns": "0", "max_ns": "1000000",
+        "gc_ns": "0", "gc_runs": "0", "below_resolution": "False",
         "rss_bytes": str(10 * MIB), "grown_bytes": str(40 * MIB), "released_bytes": str(41 * MIB),
         "increment_bytes": str(-MIB), "self_increment_bytes": str(-MIB),
         "largest_bytes": str(-41 * MIB), "allocated_bytes": "0", "blocks": "0",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "event_script.h"
 #include "engine/engine.h"
+#include "engine/garbage.h"
 #include "engine/reaping.h"
 #include "engine/resident.h"
 #include "snapshots.h"
@@ -321,6 +322,17 @@ static void do_unwind(struct run *run, struct clp_thread *thread, uint64_t now)
     clp_engine_unwind(thread, now);
 }
 
+static void do_collect(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    clp_garbage_begin(&run->engine, thread, now);
+}
+
+static void do_collected(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    (void)thread;
+    clp_garbage_end(&run->engine, now);
+}
+
 static void do_end(struct run *run, struct clp_thread *thread, uint64_t now)
 {
     (void)now;
@@ -341,7 +353,7 @@ static const struct {
     {"enter", do_enter},     {"resume", do_resume},   {"align", do_align}, {"line", do_line},
     {"leave", do_leave},     {"suspend", do_suspend}, {"end", do_end},     {"reap", do_reap},
     {"foreign", do_foreign}, {"unwind", do_unwind},   {"begin", do_begin},
-    {"last", do_last},       {"switch", do_switch},
+    {"last", do_last},       {"switch", do_switch},   {"collect", do_collect}, {"collected", do_collected},
 };
 
 static struct clp_thread *current_thread(struct run *run, uint64_t now)
@@ -544,6 +556,8 @@ static bool expect_number(struct run *run)
         {"contexts", run->profile.call_count},
         {"others_grown", run->profile.meta.others_grown},
         {"others_released", run->profile.meta.others_released},
+        {"gc_outside", run->profile.meta.gc_outside},
+        {"gc_outside_runs", run->profile.meta.gc_outside_runs},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -12,12 +12,12 @@
  *   TIME EVENT [rss N] [still N] [grows N] [frees N] [waits 0|1|2]
  *   expect NAME total N own N [raw_total N]
  *   expect NAME LINE MEASURE N ..
- *   expect overhead|reads|events|suspended|lost|others_grown|others_released N
+ *   expect overhead|reads|events|suspended|lost|others_grown|others_released|gc_outside|gc_outside_runs N
  *
  * EVENT is one of
  *   enter NAME FRAME | begin NAME FRAME LINE (enter, and the line begins) | line LINE
  *   leave | last LINE (the line begins and only leaves) | suspend | resume NAME FRAME
- *   align NAME FRAME | foreign | unwind
+ *   align NAME FRAME | foreign | unwind | collect | collected (a garbage collection begins, ends)
  *   end (the thread is no more) | reap | switch FRAME FRAME (from the stack of one greenlet to another's)
  * FRAME is a letter, or - for a body that is never suspended; a number with a p behind it counts pages of
  * 4096 bytes. `rss` is the resident size of the process from then on; the runner reads it when the engine

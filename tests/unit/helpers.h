@@ -122,7 +122,9 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
     return test_same_text(a->python, b->python) && test_same_text(a->tracer, b->tracer) &&
            test_same_text(a->command, b->command) && test_same_text(a->memory, b->memory) &&
            a->others_grown == b->others_grown && a->others_released == b->others_released &&
-            a->pid == b->pid && a->start == b->start &&
+           a->gc_outside == b->gc_outside && a->gc_outside_runs == b->gc_outside_runs &&
+           a->gc_cleared == b->gc_cleared &&
+           a->pid == b->pid && a->start == b->start &&
            a->wall == b->wall && a->overhead == b->overhead &&
            a->overhead_error == b->overhead_error && a->events == b->events &&
            a->reads == b->reads && a->own_bytes == b->own_bytes &&

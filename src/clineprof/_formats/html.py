@@ -9,6 +9,7 @@ _html/assembly.py puts the page together.
 """
 import datetime
 import json
+import types
 
 from clineprof._formats import contexts
 from clineprof._html import assembly, colours, measures, texts, timeline
@@ -18,6 +19,7 @@ _SCRIPTS = (
     "numbers.js", "table.js", "content.js", "profile.js", "calls.js", "file.js", "flame.js", "minimap.js", "source.js",
     "lines.js", "leaks.js", "timeline.js", "tree.js", "search.js", "page.js")  # fmt: skip
 _STYLES = "tables.css", "page.css", "timeline.css", "leaks.css"
+COLLECTIONS = "garbage collection"  # the row below the lines of a function; profile.js has it, too
 _PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
 
 
@@ -84,8 +86,16 @@ class _View:
         yield "Wall time", texts.time(wall) if wall else "", 0
         yield "In profiled functions", texts.time(self.whole) if self.whole else "", _share(self.whole, wall)
         yield "Waiting (await)", texts.time(waiting) + " in all" if waiting else "", 0
+        gc, runs = self.collections()
+        yield "Garbage collection", "%s in %s" % (texts.time(gc), _runs(runs)) if runs else "", _share(gc, wall)
         cost = meta.get("overhead", 0)
         yield "The profiler itself", texts.time(cost) if cost else "", _share(cost, wall)
+
+    def collections(self):
+        """The garbage collections of the run, in and outside profiled lines: (nanoseconds, their number)."""
+        meta = self.profile.meta
+        return (sum(m.gc for m in self.measures) + meta.get("gc_outside", 0),
+                sum(m.gc_runs for m in self.measures) + meta.get("gc_outside_runs", 0))
 
     def facts(self):
         """Tells how the profile was made, as assembly.facts takes it."""
@@ -95,6 +105,7 @@ class _View:
         yield "Started", _moment(meta.get("start", 0)), 0
         yield "Cost of profiling", _cost(meta, self.options["raw_times"]), 0
         yield "Memory", _exactness(meta) if self.memory else "", 0
+        yield "Garbage collection", _outside(meta), 0
 
     def functions(self):
         """The first JSON of the page: what the page needs to list the functions."""
@@ -117,7 +128,9 @@ class _View:
 
     def page_of(self, measure):
         """On which screens the measure is shown, as the table of measures has it, or more often."""
-        return min(measure.page, 1) if measure.column == "allocated" and self.profile.allocated_tells else measure.page
+        tells = (self.profile.allocated_tells if measure.column == "allocated"
+                 else measure.column == "gc" and any(m.gc for m in self.measures))  # fmt: skip
+        return min(measure.page, 1) if tells else measure.page
 
     def lines(self):
         """The second JSON of the page: one line for each function, in the same order, with the function's lines."""
@@ -152,6 +165,18 @@ class _View:
                 break
         return texts.Markup(jinja.from_string(assembly.parts("tables.html")).render(
             view=self, texts=texts, functions=self.measures[:_PAPER_ROWS], listings=chosen))
+
+
+def _runs(number):
+    return "%s run%s" % (texts.count(number), "s"[number == 1:])
+
+
+def _outside(meta):
+    runs = meta.get("gc_outside_runs")
+    told = ["%s in %s outside the profiled lines" % (texts.time(meta["gc_outside"]), _runs(runs))] if runs else []
+    if meta.get("gc_cleared"):
+        told.append("the program cleared gc.callbacks: later collections are missing")
+    return "; ".join(told)
 
 
 def _share(part, wall):
@@ -218,6 +243,10 @@ class _Listing:
         markup = dict(zip(source, coloured))
         self.rows = [_Row(m, number, places.get(number), markup.get(number, ""))
                      for number in numbers[:most]]  # fmt: skip
+        if m.gc_runs and not self.left_out:
+            self.rows.append(types.SimpleNamespace(
+                number="", text=COLLECTIONS, running=False, ran=True, hits=m.gc_runs, time=m.gc, self=m.gc, rss=0,
+                live=0, increment=0))  # fmt: skip
         self.most = _most(self.rows, "time", "self", "increment")
 
 

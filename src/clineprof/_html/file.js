@@ -117,8 +117,9 @@ function takeOffCalls({ numbers, columns, shared }, members) {
     const own = detailsOf(to), at = own.numbers.indexOf(line[edge]), place = places.get(line[edge]);
     if (at < 0) return;
     const share = functions[to][TOTAL] ? Math.min(1, time[edge] / functions[to][TOTAL]) : 1;
+    const taken = { ...own.columns, time: own.columns.time?.map((time, i) => time + (own.columns.gc?.[i] ?? 0)) };
     for (const key of ["time", "grown", "released"])
-      if (own.columns[key]) columns[key][place] = Math.max(0, columns[key][place] - share * own.columns[key][at]);
+      if (taken[key]) columns[key][place] = Math.max(0, columns[key][place] - share * taken[key][at]);
     if (columns.self && columns.time) columns.time[place] = Math.max(columns.time[place], columns.self[place]);
   });
 }

@@ -15,8 +15,9 @@ _RAW = {measure.column.removeprefix("raw_"): measure.column
 class Measures:
     """One function of a profile, with the times and the memory that the options ask for.
 
-    columns: {name: list}, without the columns in which every number is zero
-    total, self: nanoseconds; hits, waiting, grown, increment, own_increment: sums over all lines; rss: the largest of a
+    columns: {name: list}, without the columns in which every number is zero. Times are without garbage collections, which
+        are an item of their own
+    total, self, gc: nanoseconds; gc_runs, hits, waiting, grown, increment, own_increment: sums over all lines; rss: the largest of a
         line, in bytes. own_increment is without the profiled functions that are called, as self is
     file: the file name, relative to the working folder if the file is inside it
     """
@@ -28,7 +29,8 @@ class Measures:
         column = self.columns.get
         self.total = function.raw_total if options["raw_times"] else function.total
         self.total = self.total or sum(column("time", ()))  # line_profiler's files have no total
-        self.self = sum(column("self", ()))
+        self.gc, self.gc_runs = sum(column("gc", ())), sum(column("gc_runs", ()))
+        self.self = sum(column("self", ())) + self.gc * ("self" in self.columns)
         self.hits = sum(column("hits", ()))
         self.waiting = sum(column("await", ()))
         self.rss = max(column("rss", ()), default=0)
@@ -64,6 +66,8 @@ def _columns(function, options):
         column = function[_RAW.get(name, name) if options["raw_times"] else name]
         if any(column):
             found[name] = column
+    for name in {"time", "self"} & found.keys() if "gc" in found else ():
+        found[name] = [max(time - gc, 0) for time, gc in zip(found[name], found["gc"])]
     if function.has("below_resolution") and not options["raw_times"]:
         found["below_resolution"] = [int(below) for below in function["below_resolution"]]
     return found

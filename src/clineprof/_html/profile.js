@@ -145,7 +145,7 @@ function measureOf(columns, { key, needs }, at) {
 // Has the measure a column? The usual measures have one if the profile has them, the others if the function has some.
 function isKnown(columns, { key, needs, page }) {
   if (needs !== "times") return profile.memory && (page < 2 || key in columns);
-  return key === "self" ? profile.self : key === "await" ? key in columns : true;
+  return key === "self" ? profile.self : ["await", "gc", "gc_runs"].includes(key) ? key in columns : true;
 }
 
 function putMissed(cell) {
@@ -162,7 +162,10 @@ function lineColumns({ function: i, members, rows, columns, missed }) {
   return [
     {
       key: "line", title: "Line", width: 8, value: (row) => rows.number[row],
-      fill: (cell, row) => void (cell.textContent = Number.isInteger(rows.number[row]) ? rows.number[row] : "…"),
+      fill(cell, row) {
+        const number = rows.number[row];
+        cell.textContent = Number.isInteger(number) ? number : number === Infinity ? "" : "…";
+      },
     },
     ...wanted.map((column) => ({
       key: column.key, title: column.title, width: column.width, hint: column.hint, bar: BARS[column.key],
@@ -213,9 +216,24 @@ function coloursOf({ runs, texts }, first) {
 
 // What stands in the source: the function's own lines, or those of its whole file.
 function linesOf(i) {
-  if (wholeFiles) return listingOf(i);
+  if (wholeFiles) return withCollections(listingOf(i));
   const details = detailsOf(i), colours = coloursOf(details, functions[i][LINE]);
-  return { ...details, members: new Set([i]), rows: rowsOf(i), shared: new Set(), colours };
+  return withCollections({ ...details, members: new Set([i]), rows: rowsOf(i), shared: new Set(), colours });
+}
+
+// Adds a row of all garbage collections below the lines, which are without them. It has no number.
+function withCollections(listing) {
+  const { rows, numbers, columns } = listing;
+  const sum = (key) => (columns[key] ?? []).reduce((a, b) => a + b, 0), runs = sum("gc_runs"), gc = sum("gc");
+  if (!runs) return listing;
+  const own = { hits: runs, gc_runs: runs, time: gc, self: gc, gc };
+  const longer = Object.entries(columns).map(([key, column]) => [key, column && [...column, own[key] ?? 0]]);
+  return {
+    ...listing, columns: Object.fromEntries(longer),
+    rows: {
+      number: [...rows.number, Infinity], text: [...rows.text, "garbage collection"], at: [...rows.at, numbers.length],
+    },
+  };
 }
 
 // Returns what stands above the source of a function.
@@ -235,6 +253,7 @@ function notesOf(i) {
   if (texts === null) notes.push("The source is not known.");
   else if (!runs && profile.coloured >= 0)
     notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
+  if (detailsOf(i).columns.gc) notes.push("Times of lines are without garbage collection, which has the last row.");
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
   if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
   return [...notes, ...leaksToldOf(i)];

@@ -68,7 +68,7 @@ function open(i, number) {
 
 // Chooses a line of the open function, so that the address names it.
 function pick(row) {
-  shown.line = shown.rows.number[row];
+  shown.line = Number.isFinite(shown.rows.number[row]) ? shown.rows.number[row] : undefined;
   tellAddress("replaceState");
 }
 

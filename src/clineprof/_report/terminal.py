@@ -35,7 +35,7 @@ LEAST_SOURCE = 10  # the same in a comparison and in a table of calls, which are
 # of a measure, go before them, and other measures last: these are shown only where somebody asked for them.
 LEFT_OUT_OF_COMPARISONS = " before", " +-", " after", " %"
 LEFT_OUT = ("Parent", "Occurrences", "Per Hit", "Self/Hit", "Mem usage", "% Self", "Largest", "Released", "Grown",
-            "Self incr.", "Allocated", "Live", "Per second", "Per call", "Per epoch", "Per checkpoint", "Max", "Await",
+            "Self incr.", "Allocated", "Live", "Per second", "Per call", "Per epoch", "Per checkpoint", "Max", "GC", "Await",
             "Events", "Function", "Hits", "Increment", "Calls", "Self", "Time")
 ALL_LEFT_OUT = (*LEFT_OUT, *(measure.title for measure in MEASURES if measure.title not in LEFT_OUT))
 USUAL_WIDTH = 80  # of a terminal that does not tell its width

@@ -2,6 +2,7 @@
 #include "profiler_run.h"
 #include "heap/heap_results.h"
 #include "profile/snapshot.h"
+#include "cpython/recorder/gc_calls.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/names.h"
 #include "cpython/memory/holders.h"
@@ -288,6 +289,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     meta->inexact_memory = self->window.memory && !recorder->memory_check.exact;
     meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
     meta->no_source = self->source == CLP_SOURCE_NONE;
+    meta->gc_cleared = clp_gc_calls_cleared(recorder);
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     meta->heap_native = self->has_heap && clp_native_is_used();
     clp_status status = clp_profile_set_text(profile, &meta->python, version);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "setup.h"
+#include "cpython/recorder/gc_calls.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/moments.h"
 #include "cpython/recorder/recorder.h"
@@ -127,6 +128,8 @@ static bool make_recorder(void)
     bool done = clp_recorder_learn(recorder);
     if (done && process_recorder == NULL && (done = clp_recorder_init(recorder)))
         process_recorder = recorder;
+    if (process_recorder == recorder)
+        clp_gc_calls_find(recorder);
     if (process_recorder != recorder)
         PyMem_RawFree(recorder);
     return done;

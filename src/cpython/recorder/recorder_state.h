@@ -66,6 +66,14 @@ struct clp_blocks {
     void *source; /* where the blocks' events come from; belongs to that source */
 };
 
+/* What is needed to be told of garbage collections (gc_calls.h). */
+struct clp_gc_calls {
+    PyObject *list;     /* owned: gc.callbacks; NULL: it was not found */
+    PyObject *function; /* owned: ours in the list */
+    bool on;            /* it was put into the list */
+    bool cleared;       /* the program has taken it out */
+};
+
 /* Where the code of a selected function is. Sites are found by the function's number, and never move in memory. */
 struct clp_site {
     uint32_t open; /* how many open windows have the function; changed together with them */
@@ -132,6 +140,7 @@ struct clp_recorder {
     const char *no_probes; /* a constant: why no code may have probes; NULL: it may */
     struct clp_blocks blocks;
     struct clp_greenlets greenlets;
+    struct clp_gc_calls gc_calls;
     void *probe_state, *monitoring_state; /* each belongs to its tracer */
     bool settrace_on; /* the tracer settrace sends events */
     bool names_threads; /* threads are told apart by name (names.h) */

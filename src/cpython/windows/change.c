@@ -2,6 +2,7 @@
 #include "change.h"
 #include "block_places.h"
 #include "cpython/compat/raised.h"
+#include "cpython/recorder/gc_calls.h"
 #include "cpython/tracers/code_copies.h"
 #include "cpython/tracers/offering.h"
 
@@ -17,6 +18,7 @@ static void rest(struct clp_recorder *recorder)
 {
     const struct clp_tracer *fallback = recorder->fallback;
 
+    clp_gc_calls_leave(recorder);
     clp_blocks_rest(recorder);
     clp_code_copies_leave();
     recorder->fallback = NULL;

@@ -3,6 +3,7 @@
 #include "block_places.h"
 #include "change.h"
 #include "cpython/recorder/compile_calls.h"
+#include "cpython/recorder/gc_calls.h"
 #include "cpython/compat/inner_code.h"
 #include "cpython/compat/raised.h"
 #include "modules.h"
@@ -222,6 +223,7 @@ static bool open_window(struct clp_code_window *window)
     clp_readers_watch(window->recorder);
     if (!clp_tracer_wake(window->recorder))
         return false;
+    clp_gc_calls_watch(window->recorder);
     window->open = true;
     window->recorder->open++;
     count_open(window);

@@ -35,6 +35,8 @@ static void take_off(struct clp_block *block, const struct clp_block *base)
         not_below_zero(&cell->hits);
         not_below_zero(&cell->self);
         not_below_zero(&cell->await);
+        not_below_zero(&clp_block_gc(block)[i].ticks);
+        not_below_zero(&clp_block_gc(block)[i].runs);
         if (block->heap != NULL) {
             not_below_zero(&block->heap[i].allocated);
             not_below_zero(&block->heap[i].blocks);

@@ -26,6 +26,12 @@ static void tidy_rss(struct clp_rss_cell *rss)
     clp_live_limit(&rss->largest);
 }
 
+static void tidy_gc(struct clp_gc_cell *gc)
+{
+    clp_live_limit_count(&gc->ticks);
+    clp_live_limit_count(&gc->runs);
+}
+
 static void tidy_heap(struct clp_heap_cell *heap)
 {
     clp_live_limit_count(&heap->allocated);
@@ -39,6 +45,7 @@ void clp_live_tidy_totals(struct clp_engine_totals *totals)
     clp_live_limit_count(&totals->reads);
     clp_live_limit(&totals->others_grown);
     clp_live_limit(&totals->others_released);
+    tidy_gc(&totals->gc_outside);
 }
 
 void clp_live_tidy_block(struct clp_block *block)
@@ -47,6 +54,7 @@ void clp_live_tidy_block(struct clp_block *block)
     clp_live_limit_to(&block->total_correction, CLP_LIVE_MOST_CORRECTION);
     for (uint32_t i = 0; i < block->line_count; i++) {
         tidy_cell(&block->cells[i]);
+        tidy_gc(&clp_block_gc(block)[i]);
         if (block->rss != NULL)
             tidy_rss(&block->rss[i]);
         if (block->heap != NULL)
@@ -223,6 +231,8 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
     into->others_released = from->others_released;
     clp_live_limit(&into->others_grown);
     clp_live_limit(&into->others_released);
+    into->gc_outside = from->gc_outside;
+    tidy_gc(&into->gc_outside);
     into->rss = reader->engine.with_rss ? from->rss : 0;
     clp_live_limit(&into->rss);
     into->last_rss = into->rss;

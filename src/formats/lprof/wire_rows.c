@@ -87,11 +87,25 @@ void clp_wire_rows_start(struct clp_wire_rows *rows, const struct clp_profile *p
 
     rows->function = function;
     rows->scale = profile->file_scale;
+    rows->gc_apart = profile->gc_apart;
     rows->next = 0;
     if (function->packed != NULL)
         (void)clp_wire_find_columns(&decoder, (struct clp_wire_span){0, function->packed_bytes},
                            &rows->columns);
     clp_wire_rows_next(rows);
+}
+
+static uint64_t less(uint64_t value, uint64_t part)
+{
+    return value > part ? value - part : 0;
+}
+
+static void take_gc_off(struct clp_measures *measures)
+{
+    measures->time = less(measures->time, measures->gc);
+    measures->raw_time = less(measures->raw_time, measures->gc);
+    measures->self = less(measures->self, measures->gc);
+    measures->raw_self = less(measures->raw_self, measures->gc);
 }
 
 void clp_wire_rows_next(struct clp_wire_rows *rows)
@@ -103,8 +117,12 @@ void clp_wire_rows_next(struct clp_wire_rows *rows)
     rows->at = NULL;
     if (rows->next == function->line_count)
         return;
-    rows->at = function->packed != NULL ? &rows->row : &function->lines[rows->next];
-    rows->next++;
     if (function->packed != NULL)
         (void)clp_wire_read_row(&decoder, &rows->columns, &rows->row);
+    else if (rows->gc_apart)
+        rows->row = function->lines[rows->next];
+    if (rows->gc_apart)
+        take_gc_off(&rows->row.measures);
+    rows->at = function->packed != NULL || rows->gc_apart ? &rows->row : &function->lines[rows->next];
+    rows->next++;
 }

@@ -29,13 +29,15 @@ clp_status clp_wire_find_columns(struct clp_decoder *decoder, struct clp_wire_sp
 clp_status clp_wire_read_row(struct clp_decoder *decoder, struct clp_wire_columns *columns,
                              struct clp_profile_line *row);
 
-/* Reads the lines of a function one by one, packed or not. To come back to a line later, copy the struct, and
+/* Reads the lines of a function one by one, packed or not. With profile->gc_apart their times come without garbage
+ * collections. To come back to a line later, copy the struct, and
  * copy it back into the same struct: `at` may point into it. */
 struct clp_wire_rows {
     const struct clp_profile_line *at; /* the current line; NULL: there are no more */
     const struct clp_profile_function *function;
     size_t next; /* index of the line behind the current one */
     double scale;
+    bool gc_apart;
     struct clp_profile_line row;
     struct clp_wire_columns columns;
 };

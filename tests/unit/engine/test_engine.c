@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
+#include "engine/garbage.h"
 #include "event_script.h"
 #include "helpers.h"
 #include "engine/reaping.h"
@@ -1261,5 +1262,27 @@ Test(engine, every_thread_knows_how_quick_a_change_can_be)
     const struct clp_thread *new = clp_engine_new_thread(&engine, 0, 0);
     cr_expect(!clp_engine_wants_rss(old, 49) && clp_engine_wants_rss(old, 50));
     cr_expect(!clp_engine_wants_rss(new, 49) && clp_engine_wants_rss(new, 50));
+    clp_engine_clear(&engine);
+}
+
+/* A thread that never ran a selected function has no counters, nor has anybody at the start. */
+Test(engine, a_collection_in_a_thread_without_counters_is_outside_all_lines)
+{
+    struct test_mem test;
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+    struct clp_engine_totals totals;
+
+    clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
+    clp_garbage_begin(&engine, NULL, 10);
+    clp_garbage_end(&engine, 40);
+    clp_engine_sum(&engine, &totals);
+    cr_expect(totals.gc_outside.ticks == 30 && totals.gc_outside.runs == 1);
+    const struct clp_thread *thread = clp_engine_new_thread(&engine, 50, 0);
+    clp_garbage_begin(&engine, NULL, 60);
+    clp_garbage_end(&engine, 65);
+    cr_expect(thread->gc_outside.ticks == 35 && thread->gc_outside.runs == 2);
+    clp_engine_sum(&engine, &totals);
+    cr_expect(totals.gc_outside.ticks == 35 && totals.gc_outside.runs == 2);
     clp_engine_clear(&engine);
 }

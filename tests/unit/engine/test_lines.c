@@ -163,6 +163,8 @@ Test(lines, merging_adds_or_takes_the_larger)
     into->rss[0].largest = -9;
     into->heap[1] = (struct clp_heap_cell){100, 2};
     from->heap[1] = (struct clp_heap_cell){10, 1};
+    clp_block_gc(into)[1] = (struct clp_gc_cell){7, 2};
+    clp_block_gc(from)[1] = (struct clp_gc_cell){70, 20};
     from->rss[0].largest = 8;
 
     clp_block_merge(into, from);
@@ -189,6 +191,12 @@ Test(lines, merging_adds_or_takes_the_larger)
     cr_assert_eq(into->heap[1].allocated, 110);
     cr_assert_eq(into->heap[1].blocks, 3);
     cr_assert_eq(clp_block_heap(into, &into->cells[1]), &into->heap[1]);
+    cr_assert_eq(clp_block_gc(into)[1].ticks, 77);
+    cr_assert_eq(clp_block_gc(into)[1].runs, 22);
+    clp_block_subtract(into, from);
+    cr_assert_eq(clp_block_gc(into)[1].ticks, 7);
+    cr_assert_eq(clp_block_gc(into)[1].runs, 2);
+    cr_assert_eq(clp_block_gc(into)[0].runs, 0);
     clp_pool_clear(&pool);
 }
 

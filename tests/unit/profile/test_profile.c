@@ -123,11 +123,11 @@ Test(profile, lines_are_ascending_in_whatever_order_they_come)
 
 Test(profile, every_measure_is_merged_by_its_own_rule)
 {
-    struct clp_measures a = {1, 10, 11, 12, 13, 14, 50, 4096, 20, 21, -5, -300,
+    struct clp_measures a = {1, 10, 11, 12, 13, 14, 50, 15, 16, 4096, 20, 21, -5, -300,
                              30, 31, 32, 33, 34, 35, 36, 37};
-    struct clp_measures b = {2, 100, 101, 102, 103, 104, 40, 8192, 200, 201, -50, 200,
+    struct clp_measures b = {2, 100, 101, 102, 103, 104, 40, 105, 106, 8192, 200, 201, -50, 200,
                              300, 301, 302, 303, 304, 305, 306, 307};
-    struct clp_measures sum = {3, 110, 112, 114, 116, 118, 50, 8192, 220, 222, -55, -300,
+    struct clp_measures sum = {3, 110, 112, 114, 116, 118, 50, 120, 122, 8192, 220, 222, -55, -300,
                                330, 332, 334, 336, 338, 340, 342, 344};
 
     struct clp_measures either = a;
@@ -282,6 +282,9 @@ static void fill_other(struct clp_profile *other)
     other->meta.memory_step = 64;
     other->meta.others_grown = 5;
     other->meta.others_released = 6;
+    other->meta.gc_outside = 7;
+    other->meta.gc_outside_runs = 8;
+    other->meta.gc_cleared = 1;
     cr_assert_eq(clp_profile_set_text(other, &other->meta.memory, "anon"), CLP_OK);
 }
 
@@ -302,7 +305,8 @@ Test(profile, merging_joins_functions_lines_and_meta)
     profile.meta = (struct clp_profile_meta){.python = profile.meta.python, .pid = 1, .wall = 1,
                                              .overhead = 2, .overhead_error = 1, .events = 3, .reads = 4,
                                              .inexact_memory = true, .memory_step = 16,
-                                             .others_grown = 1, .others_released = 1};
+                                             .others_grown = 1, .others_released = 1,
+                                             .gc_outside = 1, .gc_outside_runs = 2};
 
     cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
     test_check_profile(&profile);
@@ -329,7 +333,8 @@ Test(profile, merging_joins_functions_lines_and_meta)
                                     .wall = 21, .overhead = 202, .overhead_error = 41, .events = 2003, .reads = 20004,
                                     .has_memory = true, .inexact_memory = true,
                                     .memory_step = 64, .memory = "anon",
-                                    .others_grown = 6, .others_released = 7};
+                                    .others_grown = 6, .others_released = 7,
+                                    .gc_outside = 8, .gc_outside_runs = 10, .gc_cleared = 1};
     cr_assert(test_same_meta(&profile.meta, &meta));
     clp_profile_clear(&other);
 }

@@ -114,6 +114,9 @@ static void fill(struct clp_profile *to)
     to->meta.own_bytes = 9;
     to->meta.others_grown = 10;
     to->meta.others_released = 11;
+    to->meta.gc_outside = UINT64_MAX;
+    to->meta.gc_outside_runs = 12;
+    to->meta.gc_cleared = 1;
     cr_assert_eq(clp_profile_set_text(to, &to->meta.memory, "anon"), CLP_OK);
     to->meta.has_memory = true;
     to->meta.inexact_memory = true;
@@ -230,13 +233,13 @@ Test(wire, writes_what_the_format_says)
         "\xa5" "lines" "\x83" "\xa4" "line" "\x92\x04\x05" "\xa4" "hits" "\x92\x01\x00"
         "\xa7" "largest" "\x92\x00\xff" "\xa4" "text" "\x93\x00\x00\x03"
         "\xa5" "texts" "\x91" "\xa3" "def"
-        "\xa4" "meta" "\x8f" "\xa6" "python" "\xa3" "3.9" "\xa6" "memory" "\xa3" "uss"
+        "\xa4" "meta" "\xde\x00\x11" "\xa6" "python" "\xa3" "3.9" "\xa6" "memory" "\xa3" "uss"
         "\xa3" "pid" "\x07"
         "\xa5" "start" "\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00" "\xa4" "wall" "\x08"
         "\xa8" "overhead" "\x09" "\xae" "overhead_error" "\x02" "\xa6" "events" "\x0a"
         "\xa5" "reads" "\x0b"
         "\xa9" "own_bytes" "\x0c" "\xac" "others_grown" "\x0e"
-        "\xaf" "others_released" "\x0f" "\xaa" "has_memory" "\xc3" "\xae" "inexact_memory" "\xc2"
+        "\xaf" "others_released" "\x0f" "\xaa" "gc_outside" "\x10" "\xaf" "gc_outside_runs" "\x11" "\xaa" "has_memory" "\xc3" "\xae" "inexact_memory" "\xc2"
         "\xab" "memory_step" "\x0d";
     struct clp_profile_function *f = add(&profile, "a.py", "f", 3);
 
@@ -252,7 +255,7 @@ Test(wire, writes_what_the_format_says)
     profile.meta = (struct clp_profile_meta){
         .python = profile.meta.python, .memory = profile.meta.memory, .pid = 7, .start = 1.5, .wall = 8, .overhead = 9,
         .overhead_error = 2, .events = 10, .reads = 11, .own_bytes = 12, .has_memory = true, .memory_step = 13,
-        .others_grown = 14, .others_released = 15};
+        .others_grown = 14, .others_released = 15, .gc_outside = 16, .gc_outside_runs = 17};
     cr_assert_eq(clp_wire_encode(&profile, &out), CLP_OK);
     cr_assert_eq(out.used, sizeof expected - 1);
     cr_assert_eq(memcmp(out.bytes, expected, out.used), 0);
@@ -334,16 +337,17 @@ Test(wire, times_are_turned_into_nanoseconds)
         "\x85" KEY_FORMAT KEY_VERSION
         "\xa4" "unit" "\xcb\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8d" /* 1e-06 */
         "\xa9" "functions" "\x91" "\x86" FUNCTION_KEY "\xa5" "total" "\x02"
-        "\xa9" "raw_total" "\x03" "\xa5" "lines" "\x8d" "\xa4" "line" "\x91\x05"
+        "\xa9" "raw_total" "\x03" "\xa5" "lines" "\x8f" "\xa4" "line" "\x91\x05"
         "\xa4" "hits" "\x91\x01" "\xa4" "time" "\x91\x01" "\xa8" "raw_time" "\x91\x02"
         "\xa4" "self" "\x91\x03" "\xa8" "raw_self" "\x91\x04" "\xa5" "await" "\x91\x05"
         "\xa3" "max" "\x91\x06" "\xa3" "rss" "\x91\x07" "\xa5" "grown" "\x91\x08"
         "\xa8" "released" "\x91\x09" "\xae" "self_increment" "\x91\x0a" "\xa7" "largest" "\x91\x0b"
-        "\xa4" "meta" "\x89" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xae" "overhead_error"
+        "\xa2" "gc" "\x91\x0c" "\xa7" "gc_runs" "\x91\x0d"
+        "\xa4" "meta" "\x8b" "\xaa" "gc_outside" "\x0a" "\xaf" "gc_outside_runs" "\x0b" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xae" "overhead_error"
         "\x09" "\xa3" "pid" "\x03"
         "\xa5" "start" "\x04" "\xa6" "events" "\x05" "\xa5" "reads" "\x06"
         "\xa9" "own_bytes" "\x07" "\xab" "memory_step" "\x08";
-    struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 7, 8, 9, 10, 11,
+    struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 12000, 13, 7, 8, 9, 10, 11,
                                     0, 0, 0, 0, 0, 0, 0, 0};
 
     cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
@@ -351,7 +355,8 @@ Test(wire, times_are_turned_into_nanoseconds)
     cr_assert_eq(profile.functions[0].total, 2000);
     cr_assert_eq(profile.functions[0].raw_total, 3000);
     struct clp_profile_meta meta = {.wall = 1000, .overhead = 2000, .overhead_error = 9000, .pid = 3, .start = 4,
-                                    .events = 5, .reads = 6, .own_bytes = 7, .memory_step = 8};
+                                    .events = 5, .reads = 6, .own_bytes = 7, .memory_step = 8,
+                                    .gc_outside = 10000, .gc_outside_runs = 11};
     cr_assert(test_same_meta(&profile.meta, &meta));
 }
 
