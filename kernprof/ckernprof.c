@@ -65,15 +65,20 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Finds the path of this program's own executable, with symbolic links resolved. Without /proc the path counts by which
- * it was started. `path` has PATH_MAX bytes. */
+/* Finds the path of this program's own executable, with symbolic links resolved. Without /proc that is the path by which
+ * it was started, as it stands if links cannot be read. `path` has PATH_MAX bytes. */
 static bool find_executable(char *path)
 {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    const char *started = (const char *)getauxval(AT_EXECFN);
 
     if (length > 0)
         path[length] = '\0';
-    return length > 0 || realpath((const char *)getauxval(AT_EXECFN), path) != NULL;
+    else if (realpath(started, path) == NULL)
+        length = snprintf(path, PATH_MAX, "%s", started);
+    else
+        return true;
+    return length > 0 && length < PATH_MAX;
 }
 
 /* Finds the folder of this program's own executable. `folder` has PATH_MAX bytes. */

@@ -5,7 +5,7 @@ mounts, limits and filters of the kernel; where it cannot be made, the test says
 
 import os
 import pathlib
-import resource
+import re
 import shutil
 import signal
 import subprocess
@@ -15,22 +15,19 @@ import time
 
 import pytest
 from harness import (
-    BUILD,
     MIB,
     ROOT,
     SANITIZED,
+    Profile,
     ckernprof,
-    differences,
     line_of,
     own_messages_removed,
-    reference,
     run,
     run_ckernprof,
     run_python,
     run_viewer,
 )
 
-NOBODY = 65534
 THREADS, TURNS = 4, 100
 CLOCK_SOURCE = pathlib.Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
@@ -209,11 +206,104 @@ MISSING = {
 }
 
 
-@pytest.mark.parametrize("options", [["-l"], ["-l", "--timeline"], ["-l", "--heap"], ["-l", "-i", "0.05"],
-                                     ["-l", "--memory", "pss"]], ids=" ".join)  # fmt: skip
+NO_MEMORY = "ckernprof: memory is missing, because '/proc/self/{}' cannot be read"
+NO_TIMELINE = "ckernprof: no timeline: memory cannot be sampled: /proc cannot be read"
+
+
+@pytest.mark.parametrize("options, file, more", [
+    ([], "statm", []),
+    (["--timeline"], "statm", [NO_TIMELINE]),
+    (["--heap"], "statm", []),
+    (["-i", "0.05"], "statm", []),
+    (["--memory", "pss"], "smaps_rollup", []),
+    (["--prof-child-procs"], "statm", []),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")  # fmt: skip
 @pytest.mark.parametrize("what", MISSING)
-def test_without(what, options, program, tmp_path):
+def test_without(what, options, file, more, program, tmp_path):
+    """Without capabilities: with them /proc shows all processes."""
     words = [*changed(*MISSING[what]), "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-    ended = run([*words, *ckernprof(*options, program)], tmp_path)
-    print(ended.code, ended.out, ended.err)
+    ended = run([*words, *ckernprof("-l", *options, program)], tmp_path)
+    without_proc = "none /proc" in MISSING[what][-1] and "tmpfs" in MISSING[what][-1]
+    turn = check_run(ended, program, [*more, NO_MEMORY.format(file)] if without_proc else [])
+    assert without_proc or turn["allocated"] >= (THREADS + 1) * TURNS * 1000
+    assert ended.profile().meta["has_memory"] == (not without_proc)
+
+
+# ---- calls that a sandbox refuses ------------------------------------------------------------------
+
+# What `strace -f` shows of a profiled run and not of a bare one, in all kinds of runs below, and what both call and the
+# bare one can do without. A call of "access,faccessat2" has two names, for old and new kernels.
+USED = ["access,faccessat2", "clock_gettime", "close_range", "fallocate", "fchmod", "flock", "fsync", "ftruncate",
+        "getcwd", "getegid", "geteuid", "getpid", "getrandom", "getrusage", "lseek", "madvise", "mremap", "munmap", "prlimit64", "readlink",
+        "rename", "rseq", "sched_yield", "set_robust_list", "statfs", "statx", "sysinfo", "uname", "unlink"]  # fmt: skip
+# What sandboxes refuse most; none of it is needed.
+UNUSED = ["bpf", "clone3", "copy_file_range", "inotify_init1", "io_uring_setup", "kcmp", "memfd_create", "mlock", "mlock2",
+          "name_to_handle_at", "open_by_handle_at", "perf_event_open", "pidfd_getfd", "pidfd_open", "process_vm_readv",
+          "ptrace", "sched_getaffinity", "sched_setaffinity", "timer_create", "userfaultfd"]  # fmt: skip
+# Without these a run says that nothing is kept if it is killed; or that the profile is in another place. Without the
+# others below it may say so, where a profile is replaced (-i).
+SAYS_SO = {"fallocate", "rename"}
+MAY_SAY_SO = {"access,faccessat2", "fchmod"}
+
+
+def refusing(error, calls, *command):
+    return [sys.executable, ROOT / "tests" / "refusing.py", error, calls, *command]
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """refused(error, calls, program, options) runs the program with and without the profiler. It returns the profiled
+    run, or skips where the program itself cannot do without the calls."""
+    def both(error, calls, program, *options):
+        bare = tmp_path / "bare.py"
+        bare.write_text(PROGRAM.replace("@profile\n", ""))
+        ended = run(refusing(error, calls, sys.executable, bare), tmp_path)
+        if ended.code == 77:
+            pytest.skip(ended.out)
+        if (ended.code, ended.out, ended.err) != (7, f"counted {TURNS}\n", ""):
+            pytest.skip(f"the program itself needs {calls}")
+        return run(refusing(error, calls, *ckernprof("-l", *options, program)), tmp_path)
+
+    return both
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer itself needs some of the calls")
+@pytest.mark.parametrize("options", [[], ["--timeline", "--heap", "-i", "0.05"], ["--prof-child-procs"]],
+                         ids=lambda options: " ".join(options) or "plain")  # fmt: skip
+@pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
+@pytest.mark.parametrize("call", USED)
+def test_a_call_is_refused(call, error, options, refused, program, tmp_path):
+    ended = refused(error, call, program, *options)
+    assert (ended.code, ended.out.splitlines()[0]) == (7, f"counted {TURNS}"), (ended.out, ended.err)
+    path = re.search(r"Wrote profile results to '(.*)'", ended.out)[1]
+    check_numbers(Profile(tmp_path / path), program)
+    if path.startswith(tempfile.gettempdir() + "/ckernprof-"):
+        os.unlink(path)
+    lines = complaints(ended)
+    assert all(line.startswith("ckernprof: ") for line in lines), ended.err
+    assert call in MAY_SAY_SO or bool(lines) == (call in SAYS_SO), ended.err
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer itself needs some of the calls")
+@pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
+def test_a_sandbox_that_refuses_much(error, refused, program):
+    calls = [call for call in UNUSED if not (call == "clone3" and error == "EPERM")]  # threads need clone3, or ENOSYS
+    ended = refused(error, ",".join(calls), program, "--timeline", "--heap", "-i", "0.05")
     check_run(ended, program)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace here")
+@pytest.mark.parametrize("options", [[], ["--timeline", "--heap", "-i", "0.05"], ["--prof-child-procs"]],
+                         ids=lambda options: " ".join(options) or "plain")  # fmt: skip
+def test_the_list_of_calls_is_complete(options, program, tmp_path):
+    def calls(*command):
+        traced = run(["strace", "-f", "-c", "-o", tmp_path / "calls", *command], tmp_path)
+        if traced.code != 7:
+            pytest.skip(f"strace does not work here: {traced.err.strip()}")
+        rows = (line.split() for line in (tmp_path / "calls").read_text().splitlines())
+        return {row[-1] for row in rows if len(row) > 3 and row[0][0].isdigit()} - {"total"}
+
+    bare = tmp_path / "bare.py"
+    bare.write_text(PROGRAM.replace("@profile\n", ""))
+    known = {name for call in USED for name in call.split(",")}
+    assert calls(*ckernprof("-l", *options, program)) - calls(sys.executable, bare) <= known

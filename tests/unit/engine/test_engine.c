@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 /* ---- fixtures/events ---- */
@@ -1073,8 +1074,11 @@ Test(engine, no_pages_is_out_of_memory_too)
     none = before;
     none.rlim_cur = 1 << 20;
     setrlimit(RLIMIT_AS, &none);
+    void *more = mmap(NULL, 2 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct clp_activation *top = clp_engine_enter(thread, number, address(1), 2);
     setrlimit(RLIMIT_AS, &before);
+    if (more != MAP_FAILED)
+        cr_skip_test("qemu-user, which runs this, does not keep to the limit of addresses");
     cr_assert_null(top);
     cr_assert(thread->broken && engine.lost);
     clp_engine_leave(thread, 3);
