@@ -9,7 +9,7 @@
 # Python tests use Debian's packages: tools/arm64.sh make test VENV=/usr T=tests/conformance/test_hits.py
 #
 # Emulation takes twenty times as long and does not keep the proportions of costs. So times and corrections mean nothing
-# here. Hits, files, threads and the build do.
+# here. Hits, files, threads and the build do. Tests of what qemu-user does otherwise than a kernel are skipped.
 set -eu
 root=${ARM64:-/var/tmp/arm64-debian}
 packages=ca-certificates,git,gcc,make,pkg-config,libmsgpack-dev,zlib1g-dev,libcriterion-dev
@@ -42,6 +42,8 @@ if [ ! -x "$root/usr/bin/make" ]; then
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 fi
 
+exec 9>"$root/lock" && flock -n 9 || fail "another command runs there; it must end first"
+
 # Files that are not in the working tree any more go, but build/ stays.
 cd "$(dirname "$0")/.."
 mkdir -p "$root/clineprof"
@@ -52,5 +54,5 @@ git ls-files -z --cached --others --exclude-standard --deduplicate |
 # The mounts are gone when the command ends, because they are in a namespace of their own.
 exec nice -n 10 unshare --mount sh -c '
     mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" || exit
-    exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin CLINEPROF_TEST_EMULATED=1 \
         sh -c "cd /clineprof && exec \"\$@\"" sh "$@"' "$root" "$@"

@@ -24,7 +24,6 @@ from harness import (
     own_messages_removed,
     run,
     run_ckernprof,
-    run_python,
     run_viewer,
 )
 
@@ -92,7 +91,8 @@ def changed(*mounts):
 @pytest.mark.parametrize("source", ["kvm-clock", "hyperv_clocksource_tsc_page", "acpi_pm", "hpet", None])
 def test_a_machine_that_does_not_keep_time_by_the_tsc(source, script, tmp_path):
     """tests/unit/os/test_clock.c tells which names choose which clock."""
-    path = script("import time\n@profile\ndef wait():\n    for i in range(3):\n        time.sleep(0.05)  # waits\nwait()\n")
+    path = script("import time\n@profile\ndef wait():\n    for i in range(3):\n        time.sleep(0.05)  # waits\n"
+                  "wait()\n")
     (tmp_path / "source").write_text(f"{source}\n")
     if not CLOCK_SOURCE.exists():
         pytest.skip("the kernel does not tell its clock source here")
@@ -168,13 +168,46 @@ def test_what_was_counted_before_the_group_ran_out_of_memory(memory_group, scrip
 def test_few_addresses(options, script, tmp_path):
     """The program runs out of memory by itself, and says so, as it does without a profiler."""
     path = script("import sys\n@profile\ndef ask(size):\n    try:\n        return bytearray(size)  # asks\n"
-                  "    except MemoryError:\n        return b''\nprint([len(ask(1 << n)) for n in (10, 20, 30)])\nsys.exit(7)\n")
-    bare = run_python([path], tmp_path, addresses=400 * MIB)
-    # profile is no name of a bare run
-    assert "NameError" in bare.err
+                  "    except MemoryError:\n        return b''\nprint([len(ask(1 << n)) for n in (10, 20, 30)])\n"
+                  "sys.exit(7)\n")  # fmt: skip
     ended = run_ckernprof(["-l", *options, path], tmp_path, addresses=400 * MIB)
     assert (ended.code, own_messages_removed(ended.out), ended.err) == (7, "[1024, 1048576, 0]\n", "")
     assert ended.profile().line("ask", line_of(path, "# asks"))["hits"] == 3
+
+
+# ---- larger pages ----------------------------------------------------------------------------------
+
+# The one place where clineprof asks how large a page is. Memory then seems larger, as the pages do.
+PAGES = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+long sysconf(int name)
+{
+    long (*next)(int) = (long (*)(int))dlsym(RTLD_NEXT, "sysconf");
+    return name == _SC_PAGESIZE ? PAGE : next(name);
+}
+"""
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer must be loaded first")
+@pytest.mark.parametrize("options", [[], ["--timeline", "-i", "0.05"], ["--heap=native"], ["--prof-child-procs"]],
+                         ids=lambda options: " ".join(options) or "plain")  # fmt: skip
+@pytest.mark.parametrize("kib", [16, 64])
+def test_larger_pages(kib, options, program, script, tmp_path):
+    source, library = script(PAGES, "pages.c"), tmp_path / "pages.so"
+    words = ["cc", "-shared", "-fPIC", f"-DPAGE={kib << 10}", "-o", library, source]
+    made = shutil.which("cc") and run(words, tmp_path)
+    if not made or made.code != 0:
+        pytest.skip("there is no C compiler here")
+    text = program.read_text().replace("sys.exit(7)", "import os\nif os.fork() == 0:\n    count(1)\n    os._exit(0)\n"
+                                       "os.wait()\nsys.exit(7)")  # fmt: skip
+    program.write_text(text)
+    ended = run_ckernprof(["-l", *options, program], tmp_path, env={"LD_PRELOAD": str(library)})
+    assert (ended.code, ended.err) == (7, "") and ended.out.startswith(f"counted {TURNS}\n")
+    turn = ended.profile().line("count", line_of(program, "# turn"))
+    assert turn["hits"] == (THREADS + 1) * TURNS + (options == ["--prof-child-procs"])
+    assert turn["rss"] > kib / 4 * 4 * MIB  # an interpreter alone has more than 4 MiB
 
 
 # ---- a part of the file system is missing, or cannot be written ----------------------------------
@@ -233,13 +266,17 @@ def test_without(what, options, file, more, program, tmp_path):
 
 # What `strace -f` shows of a profiled run and not of a bare one, in all kinds of runs below, and what both call and the
 # bare one can do without. A call of "access,faccessat2" has two names, for old and new kernels.
-USED = ["access,faccessat2", "clock_gettime", "close_range", "fallocate", "fchmod", "flock", "fsync", "ftruncate",
-        "getcwd", "getegid", "geteuid", "getpid", "getrandom", "getrusage", "lseek", "madvise", "mremap", "munmap", "prlimit64", "readlink",
-        "rename", "rseq", "sched_yield", "set_robust_list", "statfs", "statx", "sysinfo", "uname", "unlink"]  # fmt: skip
+USED = """
+    access,faccessat2 clock_gettime close_range fallocate fchmod flock fsync ftruncate getcwd getegid geteuid getpid
+    getrandom getrusage lseek madvise mremap munmap prlimit64 readlink rename rseq sched_yield set_robust_list statfs
+    statx sysinfo uname unlink
+""".split()
 # What sandboxes refuse most; none of it is needed.
-UNUSED = ["bpf", "clone3", "copy_file_range", "inotify_init1", "io_uring_setup", "kcmp", "memfd_create", "mlock", "mlock2",
-          "name_to_handle_at", "open_by_handle_at", "perf_event_open", "pidfd_getfd", "pidfd_open", "process_vm_readv",
-          "ptrace", "sched_getaffinity", "sched_setaffinity", "timer_create", "userfaultfd"]  # fmt: skip
+UNUSED = """
+    bpf clone3 copy_file_range inotify_init1 io_uring_setup kcmp memfd_create mlock mlock2 name_to_handle_at
+    open_by_handle_at perf_event_open pidfd_getfd pidfd_open process_vm_readv ptrace sched_getaffinity sched_setaffinity
+    timer_create userfaultfd
+""".split()
 # Without these a run says that nothing is kept if it is killed; or that the profile is in another place. Without the
 # others below it may say so, where a profile is replaced (-i).
 SAYS_SO = {"fallocate", "rename"}
