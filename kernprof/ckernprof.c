@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,13 +65,27 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Finds the folder of this program's own executable, with symbolic links resolved. */
-static bool find_own_folder(char *folder, size_t room)
+/* Finds the path of this program's own executable, with symbolic links resolved. Without /proc that is the path by which
+ * it was started, as it stands if links cannot be read. `path` has PATH_MAX bytes. */
+static bool find_executable(char *path)
 {
-    ssize_t length = readlink("/proc/self/exe", folder, room);
-    if (length <= 0 || (size_t)length >= room)
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    const char *started = (const char *)getauxval(AT_EXECFN);
+
+    if (length > 0)
+        path[length] = '\0';
+    else if (realpath(started, path) == NULL)
+        length = snprintf(path, PATH_MAX, "%s", started);
+    else
+        return true;
+    return length > 0 && length < PATH_MAX;
+}
+
+/* Finds the folder of this program's own executable. `folder` has PATH_MAX bytes. */
+static bool find_own_folder(char *folder)
+{
+    if (!find_executable(folder))
         return false;
-    folder[length] = '\0';
     char *slash = strrchr(folder, '/');
     if (slash == NULL)
         return false;
@@ -84,7 +99,7 @@ static bool find_package(struct launch *launch)
     static const char *const places[] = {"/python", "/lib/clineprof/python"};
     char folder[PATH_MAX], package[PATH_MAX + 64];
 
-    if (!find_own_folder(folder, sizeof folder))
+    if (!find_own_folder(folder))
         return false;
     char *slash = strrchr(folder, '/'); /* both places are relative to the folder above bin/ */
     size_t above = slash == NULL ? 0 : (size_t)(slash - folder);

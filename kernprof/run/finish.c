@@ -37,6 +37,15 @@ static void print_report(const struct clp_run *run, const struct clp_profile *pr
     (void)clp_print_report(profile, &show);
 }
 
+/* Says so if memory is wanted, but the system does not tell it. */
+static void say_no_memory(const struct clp_run_options *options, const struct clp_profile *profile)
+{
+    enum clp_memory mode = options->memory != NULL ? clp_memory_named(options->memory) : CLP_MEMORY_RSS;
+
+    if (profile->function_count != 0 && !profile->meta.has_memory && mode != CLP_MEMORY_OFF)
+        clp_console_complain_format(me, "memory is missing, because '%s' cannot be read", clp_proc_file(mode));
+}
+
 static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
 {
     if (run->options.verbosity < 0)
@@ -46,6 +55,7 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     clp_nothing_say(run, profile);
     if (clp_profiler_lost(run->recording.profiler))
         clp_console_complain(me, "memory ran out while profiling; some counts are missing");
+    say_no_memory(&run->options, profile);
     if (clp_profiler_displaced(run->recording.profiler))
         clp_console_complain(me, "another tool had replaced clineprof's trace function (sys.settrace); lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);

@@ -35,14 +35,15 @@ static bool goes_to_output(const struct clp_run_options *options)
     return options->outfile != NULL && strcmp(options->outfile, "-") == 0;
 }
 
-/* Names the output, by an absolute path, because the program may change its working directory. */
+/* Names the output, by an absolute path, because the program may change its working directory. Where nobody can tell that
+ * directory, the path begins with "./". */
 static void name_outfile(struct clp_run *run)
 {
     const char *name = goes_to_output(&run->options) ? NULL : run->options.outfile;
     char folder[PATH_MAX];
 
-    if ((name == NULL || name[0] != '/') && getcwd(folder, sizeof folder) != NULL)
-        clp_buf_add_format(&run->recording.outfile, "%s/", folder);
+    if (name == NULL || name[0] != '/')
+        clp_buf_add_format(&run->recording.outfile, "%s/", getcwd(folder, sizeof folder) != NULL ? folder : ".");
     if (name != NULL) {
         clp_naming_add_pattern(&run->recording.outfile, name);
         return;

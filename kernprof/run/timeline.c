@@ -64,7 +64,7 @@ void clp_timeline_begin(struct clp_timeline *timeline, PyObject *profiler,
         clp_fork_helpers_add(&timeline->sampler.helper);
     else
         clp_console_complain_format(wish->program, "no timeline: memory cannot be sampled: %s",
-                                    strerror(error));
+                                    error == ESRCH ? "/proc cannot be read" : strerror(error));
 }
 
 void clp_timeline_stop(struct clp_timeline *timeline)

@@ -27,24 +27,31 @@ double clp_clock_wall(void)
 }
 
 /* A counter that stops in sleep or drifts between sockets is worse than a slow clock. The kernel has watched
- * the counter since boot, so the kernel's choice of clock decides. */
-static bool kernel_trusts_counter(void)
+ * the counter since boot, so the kernel's choice of clock decides. "tsc-early" is no choice yet. */
+bool clp_clock_trusts(const char *source)
 {
 #if defined(__x86_64__)
-    char name[32] = "";
-    FILE *file = fopen(CLOCK_SOURCE, "re");
-
-    if (file == NULL)
-        return false;
-    size_t count = fread(name, 1, sizeof name - 1, file);
-    fclose(file);
-    name[count] = 0;
-    return strncmp(name, "tsc", 3) == 0;
+    return strcmp(source, "tsc") == 0;
 #elif defined(__aarch64__)
-    return true; /* the architected timer is the kernel's own clock */
+    (void)source;
+    return true; /* the architecture wants it to run at one rate in all processors, and the kernel mends those where it
+                  * does not */
 #else
+    (void)source;
     return false;
 #endif
+}
+
+/* Reads the name of the kernel's clock source; "" where /sys does not have it. */
+static void read_source(char *name, size_t room)
+{
+    FILE *file = fopen(CLOCK_SOURCE, "re");
+    size_t count = file != NULL ? fread(name, 1, room - 1, file) : 0;
+
+    if (file != NULL)
+        fclose(file);
+    name[count] = 0;
+    name[strcspn(name, "\n")] = 0;
 }
 
 /* Reads both clocks at about the same moment. Of a few tries it takes the one in which the counter's readings
@@ -85,8 +92,10 @@ struct clp_clock clp_clock_start_monotonic(void)
 struct clp_clock clp_clock_start(void)
 {
     struct clp_clock clock = {.counter = true};
+    char source[64];
 
-    if (!kernel_trusts_counter())
+    read_source(source, sizeof source);
+    if (!clp_clock_trusts(source))
         return clp_clock_start_monotonic();
     read_pair(&clock.start_ticks, &clock.start_nanos);
     while (clp_clock_monotonic() - clock.start_nanos < RATE_SPAN_NANOS)

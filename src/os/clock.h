@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock of every event: the processor's own counter where the kernel itself keeps time by it (x86-64
- * TSC, aarch64 CNTVCT), CLOCK_MONOTONIC otherwise. A read is one instruction or one call.
+ * TSC, aarch64 CNTVCT), CLOCK_MONOTONIC otherwise. A read is one instruction or one call. On aarch64 a tick is
+ * often 8 to 40 ns, so what a line takes is known from its sum only.
  *
  * Ticks become nanoseconds at the end, by the ratio of both clocks over the whole run: the longer the run, the
  * more exact. */
@@ -27,6 +28,10 @@ double clp_clock_wall(void);
 /* Chooses the clock and takes its first reading. Takes about 0.2 ms where it must measure the
  * counter's rate. Cannot fail. */
 struct clp_clock clp_clock_start(void);
+
+/* Does the kernel keep time by the processor's counter? `source` is the name of its clock source, as the kernel
+ * tells it; "" where it does not. */
+bool clp_clock_trusts(const char *source);
 
 /* Takes the first reading of CLOCK_MONOTONIC, whatever the kernel trusts. Cannot fail. */
 struct clp_clock clp_clock_start_monotonic(void);

@@ -53,14 +53,18 @@ static bool is_rollup(enum clp_memory mode)
     return mode == CLP_MEMORY_USS || mode == CLP_MEMORY_PSS;
 }
 
+const char *clp_proc_file(enum clp_memory mode)
+{
+    return is_rollup(mode) ? "/proc/self/smaps_rollup" : "/proc/self/statm";
+}
+
 clp_status clp_proc_open(struct clp_proc *proc, enum clp_memory mode)
 {
     struct clp_resident now;
 
     proc->mode = mode;
     proc->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    proc->file = open(is_rollup(mode) ? "/proc/self/smaps_rollup" : "/proc/self/statm",
-                      O_RDONLY | O_CLOEXEC);
+    proc->file = open(clp_proc_file(mode), O_RDONLY | O_CLOEXEC);
     if (proc->file < 0)
         return CLP_IO;
     move_up(proc);

@@ -54,6 +54,9 @@ struct clp_proc_check {
     uint64_t release_ticks; /* for each page, when many are given back at once */
 };
 
+/* The file under /proc that tells this kind of memory. */
+const char *clp_proc_file(enum clp_memory mode);
+
 /* CLP_IO when /proc is not there; proc is then closed. */
 clp_status clp_proc_open(struct clp_proc *proc, enum clp_memory mode);
 void clp_proc_close(struct clp_proc *proc);

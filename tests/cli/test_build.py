@@ -56,6 +56,15 @@ def test_wheels_are_built_for_the_interpreters_that_work(tmp_path, monkeypatch):
     assert list(found) == sorted(found) and "0t" not in str(found)
 
 
+def test_make_and_pip_refuse_a_free_threaded_build_in_one_line(monkeypatch):
+    """test_launcher.py has what the launcher says."""
+    real = sysconfig.get_config_var
+    refusal = runpy.run_path(str(ROOT / "tools/config.py"))["refusal"]
+    assert refusal() is None
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1 if name == "Py_GIL_DISABLED" else real(name))
+    assert refusal() == "is a free-threaded build, which clineprof does not support yet"
+
+
 def test_the_newest_version_with_a_date_is_this_one():
     heads = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
     versions = [head for head in heads if head != "Unreleased"]

@@ -11,7 +11,8 @@
 #define LARGEST_FILE ((size_t)1 << 36)
 
 /* How often a file is copied at most. The process may enter and leave functions while its file is copied. That
- * nearly always changes the sums little, but a second copy is better. */
+ * nearly always changes the sums little, but a second copy is better. A copy may also have the mark of something that
+ * is complete, and what lies behind it as it was before: processors that reorder what they read (aarch64) may do so. */
 #define COPIES 3
 
 /* ---- the header ---- */
@@ -428,7 +429,7 @@ clp_status clp_live_read(const char *path, const struct clp_live_self *self,
     for (int i = 1;; i++) {
         *about = (struct clp_live_about){0};
         status = read_once(path, self, profile, about, fault);
-        if (status != CLP_OK || !about->running || !about->torn || i == COPIES)
+        if (!about->running || (status == CLP_OK && !about->torn) || i == COPIES)
             break;
         clp_profile_clear(profile);
         clp_profile_init(profile, mem);

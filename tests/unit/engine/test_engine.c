@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "emulated.h"
 #include "engine/engine.h"
 #include "engine/garbage.h"
 #include "event_script.h"
@@ -1064,6 +1065,7 @@ Test(engine, no_pages_is_out_of_memory_too)
                                 .first_line = 1, .lowest_line = 1, .line_count = 1u << 22};
     uint32_t number;
 
+    test_skip_if_emulated();
     clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
     add_many_functions(&engine);
     cr_assert_eq(clp_functions_add(&engine.functions, &huge, &number), CLP_OK);

@@ -63,6 +63,37 @@ Test(clock, the_system_clock_counts_nanoseconds)
     check_rate(clock);
 }
 
+/* The names are those of the kernel's drivers; "" stands for a machine without /sys. */
+Test(clock, the_kernels_choice_of_clock_decides)
+{
+#if defined(__x86_64__)
+    static const char *const others[] = {"", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page",
+                                         "hyperv_clocksource_msr", "acpi_pm", "hpet", "xen", "refined-jiffies"};
+
+    cr_expect(clp_clock_trusts("tsc"));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        cr_expect_not(clp_clock_trusts(others[i]), "'%s'", others[i]);
+#elif defined(__aarch64__)
+    cr_expect(clp_clock_trusts("arch_sys_counter"));
+    cr_expect(clp_clock_trusts(""));
+#endif
+}
+
+#if defined(__aarch64__)
+/* The counter says itself how many ticks a second has. */
+Test(clock, a_tick_is_as_long_as_the_counter_says)
+{
+    struct clp_clock clock = clp_clock_start();
+    uint64_t ticks_per_second;
+
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(ticks_per_second));
+    cr_assert(clock.counter);
+    rest(20000000);
+    cr_expect_float_eq(clp_clock_nanos_per_tick(&clock) * (double)ticks_per_second, 1e9, 1e7);
+    cr_expect_float_eq(clock.rough_nanos * (double)ticks_per_second, 1e9, 1e8);
+}
+#endif
+
 /* Asked before any time has passed there is no ratio to take; the rough one must do. */
 Test(clock, has_a_rate_at_once)
 {

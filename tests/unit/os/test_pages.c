@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "emulated.h"
 #include "os/pages.h"
 #include "os/proc.h"
 #include <criterion/criterion.h>
@@ -35,6 +36,7 @@ Test(pages, are_resident_from_the_first_moment)
     struct clp_proc proc;
     size_t mapped;
 
+    test_skip_if_emulated();
     cr_assert_eq(clp_proc_open(&proc, CLP_MEMORY_RSS), CLP_OK);
     bool exact = clp_proc_check(&proc, &clock).exact;
     (void)clp_proc_read(&proc, &before);

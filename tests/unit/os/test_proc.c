@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "emulated.h"
 #include "os/proc.h"
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -226,6 +227,7 @@ Test(proc, trying_again_changes_nothing)
     struct clp_proc proc;
     uint64_t ticks = 0;
 
+    test_skip_if_emulated();
 #ifdef __SANITIZE_ADDRESS__
     cr_skip_test("the sanitizer's own memory grows");
 #endif
@@ -282,6 +284,7 @@ Test(proc, knows_when_the_process_began)
     double before = wall(), began;
     int ends[2];
 
+    test_skip_if_emulated();
     cr_assert_eq(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {

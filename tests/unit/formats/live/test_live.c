@@ -14,6 +14,7 @@
 #include "snapshots.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <errno.h>
 #include <signal.h>
@@ -225,6 +226,47 @@ Test(live, a_torn_copy_is_noticed_and_harmless)
     cr_expect(about.torn);
     clp_profile_clear(&profile);
     fixture.engine.threads->top += 2;
+    end(&fixture);
+}
+
+static int damaged; /* so many of the next readings of a live file get a header that cannot be */
+
+ssize_t read(int file, void *bytes, size_t count)
+{
+    ssize_t got = syscall(SYS_read, file, bytes, count);
+
+    if (damaged > 0 && got >= (ssize_t)sizeof(struct clp_live_header) && clp_live_is(bytes, (size_t)got)) {
+        ((struct clp_live_header *)bytes)->bytes = 1;
+        damaged--;
+    }
+    return got;
+}
+
+/* As if the copy had been taken in the middle of a write. */
+Test(live, a_copy_that_cannot_be_read_is_taken_again_while_the_process_runs)
+{
+    static const struct {
+        bool runs;
+        int damaged;
+        clp_status status;
+    } cases[] = {{true, 2, CLP_OK}, {true, 3, CLP_CORRUPT}, {false, 1, CLP_CORRUPT}};
+    struct fixture fixture;
+    struct clp_live_about about;
+    struct clp_profile profile;
+    struct clp_mem mem = clp_mem_system();
+
+    begin(&fixture);
+    (void)record(&fixture, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture.live.header->who = start.who;
+        fixture.live.header->locked = cases[i].runs;
+        if (cases[i].runs)
+            clp_identity_here(&fixture.live.header->who);
+        damaged = cases[i].damaged;
+        cr_expect_eq(read_file(&profile, &mem, &about, &fixture.fault), cases[i].status, "%zu", i);
+        cr_expect_eq(damaged, 0, "%zu", i);
+        clp_profile_clear(&profile);
+    }
     end(&fixture);
 }
 
