@@ -7,9 +7,10 @@ import signal
 import socket
 import sys
 import time
+from argparse import ArgumentTypeError
 
 from clineprof import _boot
-from clineprof._attach import doors
+from clineprof._attach import MEMORY, SOURCES, doors
 from clineprof._attach.place import Folder, Refused, Target
 from clineprof._boot.parser import Parser
 from clineprof._boot.targets import cut
@@ -70,13 +71,37 @@ def _attach_parser(name):
     add("-s", "--seconds", type=_seconds, default=10.0, metavar="N", help="how long to count (default: 10)")
     add("-o", "--outfile", metavar="FILE", help="write the profile to FILE (default: PROGRAM-PID.lprof)")
     add("-v", "--view", action="store_true", help="print the report")
-    add("--no-memory", action="store_true", help="count hits and time only")
-    add("--source", choices=("functions", "files", "none"), default="functions", help="whose text the profile keeps")
+    add("--memory", type=_one_of(MEMORY), default=True, metavar="MODE",
+        help="off, rss, anon; slow uss, pss, tree (default: rss)")
+    add("--no-memory", action="store_const", const="off", dest="memory", help="count hits and time only")
+    add("--leaks", nargs="?", type=_epoch, const="calls", metavar="EPOCH", help="tell which lines leak (docs/memory.md)")
+    add("--source", type=_one_of(SOURCES), default="functions", metavar="WHOSE",
+        help="text: functions, files, none (default: functions)")
     return parser
 
 
 def _dump_parser(name):
     return _parser(name, "Prints what each thread of a running process executes now, the innermost call first.")
+
+
+def _one_of(names):
+    def read(text):
+        if text not in names:
+            raise ArgumentTypeError("needs %s or %s, not '%s'" % (", ".join(names[:-1]), names[-1], text))
+        return text
+
+    return read
+
+
+def _epoch(text):
+    try:
+        is_good = 0 < float(text) < 1e9
+    except ValueError:
+        is_good = text != ""
+    if not is_good:
+        raise ArgumentTypeError("needs calls, checkpoints, a number of seconds above 0 or the name of a function, not "
+                                "'%s'" % text)
+    return text
 
 
 def _number(text):
@@ -180,8 +205,8 @@ class Attachment(Visit):
         return {
             "outfile": folder.inside("profile.lprof") if self.collects else self.outfile,
             "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
-            "exclude": options.exclude, "seconds": options.seconds, "memory": not options.no_memory,
-            "source": options.source,
+            "exclude": options.exclude, "seconds": options.seconds, "memory": options.memory,
+            "leaks": options.leaks, "source": options.source,
         }  # fmt: skip
 
     def talk(self, connection):
@@ -190,11 +215,14 @@ class Attachment(Visit):
             _boot.complain(ME + " attach", "-p %s: no loaded code matches so far" % target)
         sys.stderr.write("Counting in %d function%s of process %d for %g s; Ctrl-C ends it early\n" % (
             began["functions"], "s" * (began["functions"] != 1), self.target.pid, self.options.seconds))  # fmt: skip
-        self.next(connection, self.options.seconds + GRACE)
+        wrote = self.next(connection, self.options.seconds + GRACE)["wrote"]
         if self.collects:
             with open(self.written, "rb") as file:
                 _boot.core().write(self.outfile, file.read(), 0o600)
-        return self._show(self.outfile)
+        code = self._show(self.outfile if self.collects else wrote)
+        for text in began["lacks"]:
+            _boot.complain(ME + " attach", text)
+        return code
 
     def interrupt(self, connection):
         """Ctrl-C asks the target to end its window."""
