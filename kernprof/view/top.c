@@ -81,7 +81,7 @@ struct top {
 static void add_title(const struct top *top, struct clp_buf *out)
 {
     clp_buf_add_text(out, CLP_MARK_HEADING);
-    clp_escape_add_text(out, top->path);
+    clp_escape_add_text(out, clp_escape_relative(top->path, top->folder));
     clp_buf_add_format(out, ": process %llu %s, ", (unsigned long long)top->about.pid,
                        top->about.running ? "is running"
                        : top->about.unknown ? "may be running elsewhere" : "has ended");

@@ -170,9 +170,6 @@ class Visit:
             try:
                 ready, _, _ = select.select([connection], [], [], max(0.0, end - time.monotonic()))
                 more = connection.recv(1 << 16) if ready else None
-            except KeyboardInterrupt:
-                self.interrupt(connection)
-                continue
             except OSError:
                 more = b""
             if more == b"":
@@ -195,7 +192,6 @@ class Attachment(Visit):
         self.outfile = os.path.abspath(options.outfile or "%s-%d.lprof" % (_name(options.pid), options.pid))
         # the target's user may not be allowed to write where we are, or sees other files there
         self.collects = bool(self.target.root) or self.target.uid != os.geteuid()
-        self.is_interrupted = False
         self.written = self.outfile
 
     def request(self, folder):
@@ -210,25 +206,26 @@ class Attachment(Visit):
         }  # fmt: skip
 
     def talk(self, connection):
+        for number in signal.SIGINT, signal.SIGTERM:
+            signal.signal(number, lambda number, frame: self.interrupt(connection))
         began = self.next(connection, GRACE)["began"]
         for target in began["unmatched"]:
             _boot.complain(ME + " attach", "-p %s: no loaded code matches so far" % target)
         sys.stderr.write("Counting in %d function%s of process %d for %g s; Ctrl-C ends it early\n" % (
             began["functions"], "s" * (began["functions"] != 1), self.target.pid, self.options.seconds))  # fmt: skip
         wrote = self.next(connection, self.options.seconds + GRACE)["wrote"]
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.collects:
             with open(self.written, "rb") as file:
                 _boot.core().write(self.outfile, file.read(), 0o600)
-        code = self._show(self.outfile if self.collects else wrote)
-        for text in began["lacks"]:
-            _boot.complain(ME + " attach", text)
-        return code
+        try:
+            return self._show(self.outfile if self.collects else wrote)
+        finally:
+            for text in began["lacks"]:
+                _boot.complain(ME + " attach", text)
 
     def interrupt(self, connection):
         """Ctrl-C asks the target to end its window."""
-        if self.is_interrupted:
-            return
-        self.is_interrupted = True
         try:
             connection.sendall(b'{"end": true}\n')
         except OSError:
@@ -261,9 +258,6 @@ class Dump(Visit):
                 print("    " + _boot.shown("%s:%s in %s" % (file, line, function)))
         sys.stdout.flush()
         return 0
-
-    def interrupt(self, connection):
-        raise KeyboardInterrupt
 
     def rescue(self):
         return ""
