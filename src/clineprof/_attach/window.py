@@ -217,7 +217,11 @@ class Window:
                                 "lacks": self._lacks()})  # fmt: skip
 
     def _select(self):
-        self.selection.select_main(_program())
+        main, program = sys.modules["__main__"], _program()
+        self.selection.select_main(program)
+        if "__file__" not in vars(main):
+            for function in targets.functions_of(main, program):
+                self.selection.select_function(function, program)
         for code, module in _running():
             cells = tuple(types.CellType() for _ in code.co_freevars)
             function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
