@@ -214,8 +214,8 @@ static PyMethodDef methods[] = {
      "close(written)\n--\n\nRemoves the live files if what was gathered has been written. If not, they stay, and a\n"
      "message names this process's own."},
     {"drop", drop, METH_NOARGS,
-     "drop()\n--\n\nGives the recording up where the process goes on, or in the child of a fork. The live file, if there\n"
-     "is one still, stays as it is. Call nothing else afterwards."},
+     "drop()\n--\n\nGives the recording up where the process goes on, or in the child of a fork. The live file, if\n"
+     "there is one still, stays as it is. Call nothing else afterwards."},
     {"leave", leave, METH_NOARGS,
      "leave()\n--\n\nEnds a process that writes no profile, as another process adds up its live file."},
     {NULL, NULL, 0, NULL},

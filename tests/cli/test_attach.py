@@ -314,10 +314,13 @@ def test_leaks(target, tmp_path, words, threads):
     assert loop.end() == ""
 
 
+EPOCHS = "needs calls, checkpoints, a number of seconds above 0 or the name of a function"
+
+
 @pytest.mark.parametrize("words, needs", [
     ("--memory=much", "--memory: needs off, rss, anon, uss, pss or tree, not 'much'"),
-    ("--leaks=-1", "--leaks: needs calls, checkpoints, a number of seconds above 0 or the name of a function, not '-1'"),
-    ("--leaks=", "--leaks: needs calls, checkpoints, a number of seconds above 0 or the name of a function, not ''"),
+    ("--leaks=-1", f"--leaks: {EPOCHS}, not '-1'"),
+    ("--leaks=", f"--leaks: {EPOCHS}, not ''"),
 ])
 def test_wrong_values(words, needs):
     assert refusal("1", words) == (2, f"clineprof attach: argument {needs}; see clineprof attach --help\n")
@@ -523,9 +526,10 @@ time.sleep(60)
         assert code == 0, err
         loop.process.stdin.write("\n")
         loop.process.stdin.flush()
-        wait_until(lambda: all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in ("parent", "child")))
+        wait_until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
         child = int((tmp_path / "child").read_text())
-        attached = [loop.attach("-s", "60", "-o", "parent.lprof"), loop.attach("-s", "60", "-o", "child.lprof", pid=child)]
+        attached = [loop.attach("-s", "60", "-o", "parent.lprof"),
+                    loop.attach("-s", "60", "-o", "child.lprof", pid=child)]
         (tmp_path / "go").touch()
         wait_until(lambda: all((tmp_path / name).exists() for name in ("parent done", "child done")))
         for one in attached:
@@ -543,8 +547,8 @@ time.sleep(60)
 def own_loop(tmp_path, command, environment, text):
     """A program with a function f that counts itself: a started process, which has printed "ready"."""
     (tmp_path / "app.py").write_text(LISTEN + text)
-    started = subprocess.Popen([*map(str, command), "app.py"], cwd=tmp_path, env=clean_environment(environment), text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.PIPE)
+    started = subprocess.Popen([*map(str, command), "app.py"], cwd=tmp_path, env=clean_environment(environment),
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.PIPE)
     assert started.stdout.readline() == "ready\n", started.stderr.read()
     return started
 

@@ -228,8 +228,8 @@ def kernel(tmp_path):
     for name in "ipykernel", "jupyter_client":
         pytest.importorskip(name, reason=f"{name} is not installed")
     environment = {"PYTHONPATH": str(BUILD / "python"), "JUPYTER_PLATFORM_DIRS": "1", "HOME": str(tmp_path)}
-    process = subprocess.Popen([sys.executable, "-c", KERNEL], cwd=tmp_path, env=clean_environment(environment), text=True,
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", KERNEL], cwd=tmp_path, env=clean_environment(environment),
+                               text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     yield process
     process.stdin.close()
     process.wait(timeout=60)

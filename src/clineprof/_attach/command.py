@@ -74,7 +74,8 @@ def _attach_parser(name):
     add("--memory", type=_one_of(MEMORY), default=True, metavar="MODE",
         help="off, rss, anon; slow uss, pss, tree (default: rss)")
     add("--no-memory", action="store_const", const="off", dest="memory", help="count hits and time only")
-    add("--leaks", nargs="?", type=_epoch, const="calls", metavar="EPOCH", help="tell which lines leak (docs/memory.md)")
+    add("--leaks", nargs="?", type=_epoch, const="calls", metavar="EPOCH",
+        help="tell which lines leak (docs/memory.md)")
     add("--source", type=_one_of(SOURCES), default="functions", metavar="WHOSE",
         help="text: functions, files, none (default: functions)")
     return parser

@@ -64,7 +64,9 @@ def begin_own(request):
 
 
 def _told(error):
-    return str(error).removeprefix("clineprof: ") if type(error) is RuntimeError else "%s: %s" % (type(error).__name__, error)
+    if type(error) is RuntimeError:
+        return str(error).removeprefix("clineprof: ")
+    return "%s: %s" % (type(error).__name__, error)
 
 
 def _begin(request, talk):

@@ -12,10 +12,11 @@ class Help(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=28, width=120)
 
     def _format_action_invocation(self, action):
-        if not action.option_strings or action.nargs == 0:
+        if not action.option_strings:
             return super()._format_action_invocation(action)
-        value = "[=%s]" if action.nargs == "?" else " %s"
-        return ", ".join(action.option_strings) + value % (action.metavar or action.dest.upper())
+        names = ("" if len(action.option_strings[0]) == 2 else "    ") + ", ".join(action.option_strings)
+        value = {0: "", "?": "[=%s]"}.get(action.nargs, " %s")
+        return names + (value and value % (action.metavar or action.dest.upper()))
 
 
 class Parser(argparse.ArgumentParser):
