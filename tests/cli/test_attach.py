@@ -379,6 +379,8 @@ def test_again_and_again(target):
         seen.append((server.get("fds"), resident(server.pid)))
     assert len({counts for counts, _ in seen[1:]}) == 1, seen
     middle = times // 2
+    print("descriptors and threads, resident bytes: after the first %s, %d; middle %s, %d; last %s, %d" % (
+        *seen[0], *seen[middle], *seen[-1]))  # fmt: skip
     assert seen[-1][1] - seen[middle][1] < (times - middle) * 20_000, seen
     assert server.end() == "" and left_behind(server.pid) == []
 
