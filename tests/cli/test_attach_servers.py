@@ -181,8 +181,8 @@ def step(table):
     return (table @ table).sum()  # step
 
 table = numpy.full((400, 400), 0.5)
-print("ready", flush=True)
 with open("count", "w") as file:
+    print("ready", flush=True)
     for i in range(1_000_000):
         assert step(table) == 400 * 400 * 100
         print(i + 1, file=file, flush=True)
