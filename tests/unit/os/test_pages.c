@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "emulated.h"
 #include "os/pages.h"
+#include "folder.h"
 #include "os/proc.h"
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 Test(pages, come_zeroed_in_whole_pages_and_are_counted)
@@ -52,6 +55,38 @@ Test(pages, are_resident_from_the_first_moment)
         return;
     cr_assert_geq(mapped_now.resident - before.resident, mapped);
     cr_assert_lt(written.resident - mapped_now.resident, mapped / 2);
+}
+
+/* A block from before the file moves into it at its address, and out of it when the file is closed. */
+Test(pages, move_into_a_file_and_out_again, .init = test_folder_enter, .fini = test_folder_remove)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_pages pages = {0};
+    struct clp_fault fault;
+    size_t mapped;
+    char *block = clp_pages_map(&pages, 5000, &mapped), inside[16] = "";
+
+    strcpy(block, "early");
+    cr_assert(!clp_pages_adopt(&pages, block, mapped), "there is no file");
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(clp_pages_open(&pages, &mem, "pages", &fault), CLP_OK);
+        cr_assert(clp_pages_adopt(&pages, block, mapped));
+        strcat(block, "!");
+        int file = open("pages", O_RDONLY);
+        cr_assert_eq(read(file, inside, sizeof inside), (ssize_t)sizeof inside);
+        cr_assert_str_eq(inside, i == 0 ? "early!" : "early!?!");
+        clp_pages_close(&pages);
+        cr_assert_eq(pages.bytes, mapped);
+        cr_assert_eq(pages.filed, 0);
+        strcat(block, "?");
+        cr_assert_eq(pread(file, inside, sizeof inside, 0), (ssize_t)sizeof inside);
+        cr_assert_str_eq(inside, i == 0 ? "early!" : "early!?!");
+        close(file);
+        unlink("pages");
+    }
+    cr_assert_str_eq(block, "early!?!?");
+    clp_pages_unmap(&pages, block, mapped);
+    cr_assert_eq(pages.bytes, 0);
 }
 
 Test(pages, too_much_is_refused)

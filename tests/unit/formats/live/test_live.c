@@ -664,6 +664,30 @@ Test(live, a_child_of_a_fork_may_have_a_file_of_its_own)
     cr_expect_eq(mem.bytes, 0);
 }
 
+Test(live, what_was_recorded_before_the_file_is_in_it)
+{
+    struct fixture fixture = {0};
+    struct clp_mem *mem = test_mem_init(&fixture.test, 0);
+
+    clp_engine_init(&fixture.engine, mem, &fixture.pages);
+    fixture.engine.with_rss = true;
+    clp_engine_set_costs(&fixture.engine, &start.costs);
+    uint64_t now = record(&fixture, 4);
+    cr_assert_eq(clp_live_open(&fixture.live, &fixture.pages, mem, "x.live", &start, &fixture.fault), CLP_OK);
+    cr_assert_eq(clp_live_adopt(&fixture.live, &fixture.engine, &fixture.fault), CLP_OK);
+    for (uint32_t i = 0; i < fixture.engine.functions.count; i++)
+        clp_live_note_own(&fixture.live, i);
+    clp_live_note_text(&fixture.live, 1, text, strlen(text));
+    clp_live_note_command(&fixture.live, "prog.py 1");
+    check_equals_snapshot(&fixture, now);
+    clp_live_close(&fixture.live);
+    cr_expect_null(fixture.live.pages);
+    cr_expect_eq(fixture.pages.filed, 0);
+    clp_engine_clear(&fixture.engine); /* what it holds is in memory */
+    cr_expect_eq(fixture.pages.bytes, 0);
+    test_mem_check_empty(&fixture.test);
+}
+
 Test(live, a_process_is_known_by_the_files_that_it_maps)
 {
     char boot[40];
