@@ -27,7 +27,9 @@ PAGE = 4096
 # What the interpreter executes in the program's __main__, whose names stay as they are. An exception would be printed,
 # and would end the program if it were SystemExit. Ctrl-C is the program's.
 LINE = """\
-try: exec(compile(open(%(script)r, encoding='utf-8').read(), %(script)r, 'exec'), {'page': %(page)d})
+try:
+ [exec(compile(text, %(script)r, 'exec'), {'page': %(page)d})
+  for file in [open(%(script)r, encoding='utf-8')] for text in [file.read()] if not file.close()]
 except KeyboardInterrupt: __import__('_thread').interrupt_main()
 except BaseException: pass
 """
@@ -76,6 +78,13 @@ class Failed(Exception):
     """gdb could not do it; the text says why."""
 
 
+class Forbidden(Failed):
+    """The system did not let gdb trace the process."""
+
+    def __init__(self):
+        super().__init__("the system does not allow it to trace processes; become root, or see kernel.yama.ptrace_scope")
+
+
 def door(target):
     """Returns the function that opens the door, after the rehearsal. Raises Refused; the process was not touched then."""
     gdb = shutil.which("gdb")
@@ -105,10 +114,10 @@ def _check(target):
 def _open(gdb, target, folder):
     try:
         _visit(gdb, target, folder)
+    except Forbidden:  # although the rehearsal was allowed
+        raise Refused("process %d is held by another debugger, or protected by the system" % target.pid) from None
     except Failed as error:
-        tracer = target.tracer()
-        raise Refused("process %d is held by process %d, a debugger" % (target.pid, tracer) if tracer else
-                      "gdb cannot reach process %d: %s" % (target.pid, error)) from None
+        raise Refused("gdb cannot reach process %d: %s" % (target.pid, error)) from None
 
 
 # ---- the rehearsal ----
@@ -186,13 +195,13 @@ def _visit(gdb, target, folder):
     told = _run(gdb, target, COMMANDS.format(
         pid=target.pid, page=page, size=PAGE, flags=PRIVATE_ANONYMOUS, **addresses(target),
         writes="\n".join("set {long} %d = %d" % (page + 8 * i, word) for i, [word] in enumerate(words))))  # fmt: skip
+    if "Operation not permitted" in told:
+        raise Forbidden
     if DONE not in told:
         raise Failed(_reason(told))
 
 
 def _reason(told):
-    if "Operation not permitted" in told:
-        return "the system does not allow it to trace processes; become root, or see kernel.yama.ptrace_scope"
     lines = told.strip().splitlines() or ["it said nothing"]
     return lines[-1].rpartition(": Error in sourced command file:")[2].strip()
 
