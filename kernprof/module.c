@@ -39,6 +39,16 @@ static PyObject *module_tracers(PyObject *module, PyObject *nothing)
     return tuple;
 }
 
+static PyObject *module_tracer(PyObject *module, PyObject *nothing)
+{
+    const struct clp_recorder *recorder = clp_process_recorder();
+
+    (void)module, (void)nothing;
+    if (recorder == NULL || recorder->tracer == NULL)
+        Py_RETURN_NONE;
+    return PyUnicode_FromString(recorder->tracer->name);
+}
+
 static PyObject *module_main(PyObject *module, PyObject *arguments)
 {
     const char *kind;
@@ -198,6 +208,8 @@ static PyMethodDef module_methods[] = {
      "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"tracers", module_tracers, METH_NOARGS,
      "tracers()\n--\n\nReturns the names of the tracers that this interpreter has, the preferred one first."},
+    {"tracer", module_tracer, METH_NOARGS,
+     "tracer()\n--\n\nReturns the name of the tracer that all Profilers of this process have. None: there was no Profiler."},
     {"load", clp_content_of_files, METH_VARARGS,
      "load(*paths)\n--\n\nReturns the sum of these profiles as a dict, of which clineprof.load makes a Profile."},
     {"sum", clp_content_sum, METH_VARARGS,

@@ -439,7 +439,7 @@ static const char *const view_usages[] = {
     "ab old.py new.py",
     "callers FUNCTION profile.lprof ...",
     "merge [-o OUTFILE] profile.lprof ...",
-    "top profile.lprof.live",
+    "top PID or profile.lprof.live",
     "attach [options] PID",
     "dump PID",
     "recover [-o OUTFILE] profile.lprof.live",

@@ -11,9 +11,10 @@
 #include "run/processes/naming.h"
 #include <structmember.h>
 
-/* A Recording is never freed, because forks and the end of the process use it once it has a live file. */
+/* Forks and the end of the process use a Recording once it has a live file, so it is freed only after drop(). */
 struct recording {
     PyObject_HEAD
+    bool dropped;
     struct clp_mem mem;
     struct clp_recording recording;
     struct clp_profile profile; /* as gathered last */
@@ -163,6 +164,32 @@ static PyObject *close_live(PyObject *self, PyObject *written)
     Py_RETURN_NONE;
 }
 
+static PyObject *drop(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    if (!cast(self)->dropped)
+        Py_DECREF(self); /* the reference that recording_new has kept; the caller has another one */
+    cast(self)->dropped = true;
+    Py_RETURN_NONE;
+}
+
+static void recording_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct clp_recording *recording = &cast(self)->recording;
+
+    clp_liverun_leave(&recording->live);
+    clp_profile_clear(&cast(self)->profile);
+    clp_buf_clear(&recording->outfile);
+    clp_buf_clear(&recording->live.path);
+    clp_buf_clear(&recording->summed);
+    Py_XDECREF(recording->profiler);
+    Py_XDECREF(cast(self)->outfile);
+    Py_XDECREF(cast(self)->family);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
 static PyObject *leave(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
@@ -186,6 +213,9 @@ static PyMethodDef methods[] = {
     {"close", close_live, METH_O,
      "close(written)\n--\n\nRemoves the live files if what was gathered has been written. If not, they stay, and a\n"
      "message names this process's own."},
+    {"drop", drop, METH_NOARGS,
+     "drop()\n--\n\nGives the recording up where the process goes on, or in the child of a fork. The live file, if\n"
+     "there is one still, stays as it is. Call nothing else afterwards."},
     {"leave", leave, METH_NOARGS,
      "leave()\n--\n\nEnds a process that writes no profile, as another process adds up its live file."},
     {NULL, NULL, 0, NULL},
@@ -205,11 +235,12 @@ static PyType_Slot slots[] = {
      "Recording(profiler, outfile, rights, command, family=None, own_name=False, is_server=False)\n--\n\n"
      "Keeps the counts of a Profiler in a live file, with these rights, until the end. The live file lies beside\n"
      "the outfile, an absolute path. The counts stay in memory if the outfile is None, if the file cannot be made\n"
-     "(a message says so), or if it is too late: there is another Profiler, or functions or threads are known.\n"
+     "(a message says so), if the profiler has selected functions already, or if another one has a live file.\n"
      "command: the program's command line, for readers. family: the name of the run of several processes in which\n"
      "this one takes part; \"\" begins a new run; None: it is counted alone. own_name: the outfile gets the process's\n"
      "number in its name. is_server: the process only forks others."},
     {Py_tp_new, recording_new},
+    {Py_tp_dealloc, recording_free},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
     {0, NULL},

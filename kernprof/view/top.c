@@ -7,6 +7,7 @@
 #include "bridge/reading.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
+#include "os/proc.h"
 #include "report/ranking.h"
 #include <errno.h>
 #include <limits.h>
@@ -45,9 +46,10 @@ static const struct clp_option rows[] = {
 
 static const struct clp_command_line command_line = {
     "clineprof top",
-    "usage: clineprof top [options] FILE.live\n"
+    "usage: clineprof top [options] FILE.live|PID\n"
     "\n"
-    "Shows the hottest lines of a running program, once a second.\n"
+    "Shows the hottest lines of a running program, once a second. The program is profiled by\n"
+    "ckernprof, by clineprof.profile or by clineprof attach.\n"
     "\n"
     "  left, right   sort by the next column to the left or right; also < and >\n"
     "  t s x h m i   sort by time, self, max, hits, memory, increment\n"
@@ -79,7 +81,7 @@ struct top {
 static void add_title(const struct top *top, struct clp_buf *out)
 {
     clp_buf_add_text(out, CLP_MARK_HEADING);
-    clp_escape_add_text(out, top->path);
+    clp_escape_add_text(out, clp_escape_relative(top->path, top->folder));
     clp_buf_add_format(out, ": process %llu %s, ", (unsigned long long)top->about.pid,
                        top->about.running ? "is running"
                        : top->about.unknown ? "may be running elsewhere" : "has ended");
@@ -308,10 +310,33 @@ static int run(struct top *top)
     return 0;
 }
 
-static int check_and_run(const struct request *request, struct clp_mem *mem)
+/* The number of a process, if the word is one and no file has this name; else 0. */
+static uint64_t process_named(const char *word)
+{
+    bool is_number = strlen(word) < 10 && word[strspn(word, "0123456789")] == 0 && access(word, F_OK) != 0;
+
+    return is_number ? strtoul(word, NULL, 10) : 0;
+}
+
+/* Finds the live file of the process. False after one line of complaint. */
+static bool find_live(uint64_t pid, struct clp_buf *path)
+{
+    int error = clp_proc_add_mapped(pid, ".live", path);
+
+    if (error == ENOENT)
+        clp_console_complain_format(me, "nothing is counted in process %llu now; clineprof attach %llu begins",
+                                    (unsigned long long)pid, (unsigned long long)pid);
+    else if (error == ESRCH)
+        clp_console_complain_format(me, "there is no process %llu", (unsigned long long)pid);
+    else if (error != 0)
+        clp_console_complain_format(me, "cannot look into process %llu: %s", (unsigned long long)pid, strerror(error));
+    return error == 0;
+}
+
+static int check_and_run(const struct request *request, const char *path, struct clp_mem *mem)
 {
     const struct clp_paper_wish wish = {.name = me, .color = request->color};
-    struct top top = {.path = request->line.files[0], .mem = mem};
+    struct top top = {.path = path, .mem = mem};
 
     if (!check_file(&top, request->measures))
         return 1;
@@ -323,6 +348,20 @@ static int check_and_run(const struct request *request, struct clp_mem *mem)
     return code;
 }
 
+static int run_on(const struct request *request, struct clp_mem *mem)
+{
+    const char *word = request->line.files[0];
+    uint64_t pid = process_named(word);
+    struct clp_buf path;
+    int code = 1;
+
+    clp_buf_init(&path, mem);
+    if (pid == 0 || find_live(pid, &path))
+        code = check_and_run(request, pid == 0 ? word : clp_buf_text(&path), mem);
+    clp_buf_clear(&path);
+    return code;
+}
+
 int clp_top_main(int argc, char **argv, struct clp_mem *mem)
 {
     struct request request = {.measures = NULL};
@@ -331,7 +370,7 @@ int clp_top_main(int argc, char **argv, struct clp_mem *mem)
     if (!clp_command_line_read(&command_line, argc, argv, &request.line, mem, &code))
         return code;
     if (request.line.file_count == 1)
-        return check_and_run(&request, mem);
-    clp_console_complain(me, "top takes one live file; see clineprof top --help");
+        return run_on(&request, mem);
+    clp_console_complain(me, "top takes one live file, or the number of a process; see clineprof top --help");
     return code;
 }

@@ -270,7 +270,8 @@ def listen(
     seconds: float = 10.0,
     targets: Iterable[str | PathLike[str]] = (),
     exclude: Iterable[str] = (),
-    memory: bool = True,
+    memory: bool | str = True,
+    leaks: str | None = None,
     source: Literal["functions", "files", "none"] = "functions",
     outfile: str | PathLike[str] | None = None,
 ) -> None: ...

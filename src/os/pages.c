@@ -181,6 +181,7 @@ static clp_status make_file(struct clp_pages *pages, const char *path, struct cl
     pages->device = about.st_dev;
     pages->inode = about.st_ino;
     pages->file_bytes = 0;
+    pages->error = 0;
     return CLP_OK;
 }
 
@@ -216,19 +217,66 @@ void clp_pages_remove(const struct clp_pages *pages, const char *path)
         unlink(path);
 }
 
-void clp_pages_close(struct clp_pages *pages)
-{
-    for (size_t i = 0; i < pages->piece_count; i++)
-        munmap(pages->pieces[i].twin, pages->pieces[i].bytes);
-    clp_mem_free(pages->mem, pages->pieces, pages->piece_room, sizeof *pages->pieces);
-    pages->pieces = NULL;
-    pages->piece_count = pages->piece_room = 0;
-    leave_file(pages, pages->error);
-}
-
 bool clp_pages_in_file(const struct clp_pages *pages)
 {
     return pages->path != NULL;
+}
+
+static void forget_piece(struct clp_pages *pages, const void *block)
+{
+    for (size_t i = 0; i < pages->piece_count; i++) {
+        struct clp_piece *piece = &pages->pieces[i];
+        if (piece->address != block)
+            continue;
+        munmap(piece->twin, piece->bytes);
+        pages->filed -= piece->bytes;
+        memmove(piece, piece + 1, (--pages->piece_count - i) * sizeof *piece);
+        return;
+    }
+}
+
+static void replace_by_twin(const struct clp_piece *piece)
+{
+    void *moved = mremap(piece->twin, piece->bytes, piece->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                         piece->address);
+
+    if (moved != MAP_FAILED)
+        return;
+    moved = mmap(piece->address, piece->bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (moved != MAP_FAILED)
+        memcpy(piece->address, piece->twin, piece->bytes);
+}
+
+bool clp_pages_adopt(struct clp_pages *pages, void *block, size_t mapped)
+{
+    void *piece = pages->path != NULL ? map_piece(pages, mapped) : NULL;
+
+    if (piece == NULL)
+        return false;
+    memcpy(piece, block, mapped);
+    if (mremap(piece, mapped, mapped, MREMAP_MAYMOVE | MREMAP_FIXED, block) != MAP_FAILED) {
+        pages->pieces[pages->piece_count - 1].address = block;
+        return true;
+    }
+    leave_file(pages, errno);
+    forget_piece(pages, piece);
+    munmap(piece, mapped);
+    return false;
+}
+
+void clp_pages_close(struct clp_pages *pages)
+{
+    for (size_t i = 0; i < pages->piece_count; i++) {
+        memcpy(pages->pieces[i].twin, pages->pieces[i].address, pages->pieces[i].bytes);
+        replace_by_twin(&pages->pieces[i]);
+    }
+    clp_mem_free(pages->mem, pages->pieces, pages->piece_room, sizeof *pages->pieces);
+    pages->pieces = NULL;
+    pages->piece_count = pages->piece_room = pages->left_count = 0;
+    pages->filed = 0;
+    pages->full = NULL;
+    leave_file(pages, pages->error);
 }
 
 /* ---- memory ---- */
@@ -281,19 +329,6 @@ void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped)
     return block;
 }
 
-static void forget_piece(struct clp_pages *pages, const void *block)
-{
-    for (size_t i = 0; i < pages->piece_count; i++) {
-        struct clp_piece *piece = &pages->pieces[i];
-        if (piece->address != block)
-            continue;
-        munmap(piece->twin, piece->bytes);
-        pages->filed -= piece->bytes;
-        memmove(piece, piece + 1, (--pages->piece_count - i) * sizeof *piece);
-        return;
-    }
-}
-
 void clp_pages_unmap(struct clp_pages *pages, void *block, size_t mapped)
 {
     if (pages->keeps) {
@@ -320,19 +355,6 @@ void clp_pages_fork_parent(struct clp_pages *pages)
     for (size_t i = 0; i < pages->piece_count; i++)
         madvise(pages->pieces[i].twin, pages->pieces[i].bytes, MADV_DONTNEED);
     errno = kept;
-}
-
-static void replace_by_twin(const struct clp_piece *piece)
-{
-    void *moved = mremap(piece->twin, piece->bytes, piece->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                         piece->address);
-
-    if (moved != MAP_FAILED)
-        return;
-    moved = mmap(piece->address, piece->bytes, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    if (moved != MAP_FAILED)
-        memcpy(piece->address, piece->twin, piece->bytes);
 }
 
 void clp_pages_fork_child(struct clp_pages *pages)

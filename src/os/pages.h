@@ -60,7 +60,11 @@ clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const ch
 /* Removes the file if it is still the one at `path`; what is mapped stays. */
 void clp_pages_remove(const struct clp_pages *pages, const char *path);
 
-/* The file is complete: it grows no more, and after a fork parent and child share what is mapped. */
+/* Moves a block that clp_pages_map returned before there was a file into the file. Its address stays. What a thread
+ * writes there at that moment may be lost. False: it stays where it is, and the file is given up. */
+bool clp_pages_adopt(struct clp_pages *pages, void *block, size_t mapped);
+
+/* The file is complete. What is mapped moves into memory of this process alone, at the same addresses. */
 void clp_pages_close(struct clp_pages *pages);
 
 /* Does memory still come from the file? */

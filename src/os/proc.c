@@ -391,6 +391,39 @@ bool clp_proc_maps(uint64_t pid, const char *path)
     return found;
 }
 
+/* The path of the mapping that the line tells, if it is of a shared and writable file whose name ends so; else NULL. */
+static const char *mapped_path(char *line, const char *ending)
+{
+    char mode[5];
+    int at = 0;
+
+    if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %*u %n", mode, &at) != 1 || at == 0 || mode[1] != 'w' || mode[3] != 's')
+        return NULL;
+    line[strcspn(line, "\n")] = 0;
+    size_t bytes = strlen(line + at), last = strlen(ending);
+    return bytes > last && strcmp(line + at + bytes - last, ending) == 0 ? line + at : NULL;
+}
+
+int clp_proc_add_mapped(uint64_t pid, const char *ending, struct clp_buf *path)
+{
+    char name[64], line[PATH_MAX + 128];
+    const char *found = NULL;
+
+    snprintf(name, sizeof name, "/proc/%llu/maps", (unsigned long long)pid);
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return errno == ENOENT ? ESRCH : errno;
+    while (found == NULL && fgets(line, sizeof line, file) != NULL)
+        found = mapped_path(line, ending);
+    fclose(file);
+    if (found == NULL)
+        return ENOENT;
+    if (access(found, F_OK) != 0)
+        clp_buf_add_format(path, "/proc/%llu/root", (unsigned long long)pid);
+    clp_buf_add_text(path, found);
+    return 0;
+}
+
 /* The 22nd field, counted from the last bracket, because the second field may hold anything, brackets and
  * blanks too. */
 uint64_t clp_proc_parse_start(const char *text)

@@ -6,6 +6,7 @@
 #define CLP_PROC_H
 
 #include "clock.h"
+#include "base/buf.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,6 +86,11 @@ uint64_t clp_proc_fault_bytes(void);
 /* Does the process of this number have the file mapped as shared and writable? True as well where the process
  * exists and the system does not tell. */
 bool clp_proc_maps(uint64_t pid, const char *path);
+
+/* Appends the path of the first file whose name ends so and that the process has mapped as shared and writable. A
+ * process with a file system of its own has the file below /proc/PID/root. Returns 0 or errno, ENOENT when there is no
+ * such file, and ESRCH when there is no such process. */
+int clp_proc_add_mapped(uint64_t pid, const char *ending, struct clp_buf *path);
 
 /* Clock ticks (_SC_CLK_TCK) from the start of the machine to the start of the process. `process` is "self",
  * or a number in the pid namespace that /proc shows. 0 when unknown. */

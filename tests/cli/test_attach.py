@@ -14,6 +14,7 @@ import urllib.request
 
 import pytest
 from harness import BUILD, SANITIZED, Profile, clean_environment, viewer_command
+from terminal import Top, on_terminal
 
 HAS_DOOR = sys.version_info >= (3, 14)  # of the interpreter's own
 IN_PLACE = sys.version_info >= (3, 12)  # bodies that run already count
@@ -91,9 +92,9 @@ class Target:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.first.strip()}/{path}", timeout=20) as answer:
             return answer.read().decode()
 
-    def attach(self, *words):
+    def attach(self, *words, pid=None):
         """`clineprof attach` with these words, started; it counts when this returns."""
-        command = [*viewer_command(), "attach", self.pid, "-o", "out.lprof", *words]
+        command = [*viewer_command(), "attach", pid or self.pid, "-o", "out.lprof", *words]
         started = subprocess.Popen(list(map(str, command)), cwd=self.folder, env=clean_environment(), text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         told = started.stderr.readline()
@@ -146,6 +147,13 @@ def refusal(*words, folder="."):
 def hits(folder, line, name="out.lprof"):
     """The hits of a line in all functions of the profile; the line's number is given."""
     return sum(counts.get(line, 0) for counts in Profile(folder / name).hits().values())
+
+
+def hits_so_far(folder, line, name="out.lprof"):
+    """The hits in the live file of a profile that is not written yet."""
+    subprocess.run([*viewer_command(), "recover", "-o", "so far.lprof", name + ".live"], cwd=folder, check=True,
+                   capture_output=True)
+    return hits(folder, line, "so far.lprof")
 
 
 def left_behind(pid):
@@ -227,6 +235,137 @@ asyncio.run(main())
     assert server.end() == ""
 
 
+def test_waiting_functions_are_named(target):
+    """Before 3.12 a body that runs already counts from its next call; from 3.12 on nothing waits."""
+    loop = target("""\
+import time
+
+def suspended():
+    while True:
+        yield 1
+
+def step(steps):
+    return next(steps)
+
+def serve():
+    steps = suspended()
+    next(steps)
+    print("ready", flush=True)
+    while True:
+        step(steps)
+
+serve()
+""")
+    code, out, err = attach(loop, "-s", "0.3")
+    assert code == 0, err
+    waiting = [f"step (app.py:{loop.line('def step')})"] if " step (" in err else []  # it may run just then
+    waiting += [f"serve (app.py:{loop.line('def serve')})", "<module> (app.py:1)"]
+    waiting += [f"suspended (app.py:{loop.line('def suspended')})"] * (sys.version_info[:2] == (3, 11))
+    named = re.findall(r"clineprof attach: these ran already and count from their next call: (.*)\n", err)
+    assert [sorted(re.findall(r"\S+ \(app.py:\d+\)", text)) for text in named] == [sorted(waiting)] * (not IN_PLACE)
+    assert loop.end() == ""
+
+
+# ---- memory and leaks ----
+
+
+@pytest.mark.parametrize("mode", ["anon", "uss", "pss", "tree", "rss", "off"])
+def test_memory_modes(target, tmp_path, mode):
+    loop = target(LOOP.replace("step()  #", "step(); time.sleep(0.001)  #"))
+    for words in ["--memory", mode], []:
+        code, out, err = attach(loop, "-s", "0.3", *words)
+        assert code == 0 and "PyMem_RawMalloc" not in err, err
+        assert Profile(tmp_path / "out.lprof").meta.get("memory") == (None if words and mode == "off" else
+                                                                      mode if words else "rss")
+    assert loop.end() == ""
+
+
+LEAKY = """\
+import threading, time
+
+kept = []
+
+def handle(n):
+    kept.append(bytes(100_000))  # leaks
+    return bytes(1000)
+
+for i in range(THREADS):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("ready", flush=True)
+while True:
+    handle(1)
+    time.sleep(0.005)
+"""
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize("words", [["--leaks"], ["--leaks=handle", "--memory", "anon"]])
+def test_leaks(target, tmp_path, words, threads):
+    loop = target(LEAKY.replace("THREADS", str(threads)))
+    code, out, err = attach(loop, "-s", "3", "-v", *words)
+    assert code == 0, err
+    assert f"app.py:{loop.line('# leaks')}" in out.partition("Leaks: 1 line")[2], out + err
+    assert "held by __main__.kept: list" in out
+    lacks = ("clineprof attach: the process had several threads, so what C code asks of PyMem_RawMalloc is not in "
+             "allocated and leaks\n")  # fmt: skip
+    assert err.count(lacks) == threads
+    code, out, err = attach(loop, "-s", "0.1")
+    assert code == 0 and "leak_epoch" not in Profile(tmp_path / "out.lprof").meta
+    assert loop.end() == ""
+
+
+EPOCHS = "needs calls, checkpoints, a number of seconds above 0 or the name of a function"
+
+
+@pytest.mark.parametrize("words, needs", [
+    ("--memory=much", "--memory: needs off, rss, anon, uss, pss or tree, not 'much'"),
+    ("--leaks=-1", f"--leaks: {EPOCHS}, not '-1'"),
+    ("--leaks=", f"--leaks: {EPOCHS}, not ''"),
+])
+def test_wrong_values(words, needs):
+    assert refusal("1", words) == (2, f"clineprof attach: argument {needs}; see clineprof attach --help\n")
+
+
+def test_leaks_without_memory(target):
+    loop = target(LOOP)
+    code, out, err = attach(loop, "-s", "0.3", "--no-memory", "--leaks")
+    assert (code, out) == (1, "") and err.endswith("heap and leaks need memory\n") and err.count("\n") == 1
+    assert loop.end() == "" and left_behind(loop.pid) == []
+
+
+# ---- clineprof top ----
+
+
+def top_complains(target):
+    data, code = on_terminal([*viewer_command(), "top", target.pid], target.folder)
+    assert code == 1
+    return data.decode()
+
+
+def test_top_finds_each_window(target, tmp_path):
+    loop = target(LOOP)
+    nothing = f"clineprof: nothing is counted in process {loop.pid} now; clineprof attach {loop.pid} begins\r\n"
+    assert top_complains(loop) == nothing
+    for name in "one.lprof", "two.lprof", "three.lprof":
+        attached = loop.attach("-s", "60", "-o", name)
+        top = Top(loop.pid, tmp_path, 120, 24)
+        rows = top.until(lambda rows: any("return sum" in row for row in rows))
+        assert rows[0].startswith(f"{name}.live: process {loop.pid} is running")
+        assert top.end() == 0
+        wait_until(lambda: hits_so_far(tmp_path, loop.line("return sum"), name) > 100)
+        before = hits_so_far(tmp_path, loop.line("return sum"), name)
+        end_early(attached)
+        assert 100 <= before <= hits(tmp_path, loop.line("return sum"), name)
+        assert top_complains(loop) == nothing
+    assert loop.end() == "" and not list(tmp_path.glob("*.live"))
+
+
+def test_top_without_a_process(target):
+    loop = target(LOOP)
+    loop.end()
+    assert top_complains(loop) == f"clineprof: there is no process {loop.pid}\r\n"
+
+
 # ---- nothing is left behind ----
 
 
@@ -306,9 +445,17 @@ def test_a_window_that_cannot_be_opened_says_why(target, tmp_path):
     assert loop.end() == "" and left_behind(loop.pid) == []
 
 
+@pytest.mark.parametrize("before", [0, 2])
 @pytest.mark.parametrize("end", ["exit", "killed"])
-def test_the_target_ends_meanwhile(target, tmp_path, end):
-    loop = target(SERVER.replace("server.serve_forever()", "for i in range(3): server.handle_request()"), listen=WAKES)
+def test_the_target_ends_meanwhile(target, tmp_path, end, before):
+    """The window is the first one of the process, or the third."""
+    loop = target(SERVER.replace("server.serve_forever()", f"for i in range(3 + {before}): server.handle_request()"),
+                  listen=WAKES)
+    for _ in range(before):
+        attached = loop.attach("-s", "60")
+        loop.get()
+        end_early(attached)
+        assert hits(tmp_path, loop.line("# turns")) == 100
     attached = loop.attach("-s", "60")
     loop.get()
     if end == "exit":
@@ -317,7 +464,8 @@ def test_the_target_ends_meanwhile(target, tmp_path, end):
         loop.process.kill()
     out, err = attached.communicate(timeout=60)
     if end == "exit":
-        assert (attached.returncode, err) == (0, "") and "Wrote profile results" in out
+        assert (attached.returncode, err) == (0, "") or not IN_PLACE, err
+        assert "Wrote profile results" in out
         assert hits(tmp_path, loop.line("# turns")) == 300
     else:
         assert (attached.returncode, err) == (1, f"clineprof attach: process {loop.pid} has ended; its counts are in "
@@ -351,6 +499,112 @@ if pid:
     end_early(attached)
     assert hits(tmp_path, loop.line("# counted")) == 10
     assert loop.end() == ""
+
+
+def test_a_fork_behind_a_window_counts_alone(target, tmp_path):
+    """The processes share no counters: both are profiled at the same time, each with its own hits."""
+    loop = target("""\
+import os, sys, time
+
+def f(n):
+    return n + 1  # counted
+
+print("ready", flush=True)
+sys.stdin.readline()
+pid = os.fork()
+mine, other = ("parent", "child") if pid else ("child", "parent")
+open(mine, "w").write(str(os.getpid()))
+while not (os.path.exists("go") and os.path.exists(other)):
+    time.sleep(0.01)
+for i in range(1000 if pid else 30):
+    f(i)
+open(mine + " done", "w").close()
+time.sleep(60)
+""", listen=WAKES, stdin=subprocess.PIPE)
+    try:
+        code, out, err = attach(loop, "-s", "0.1")
+        assert code == 0, err
+        loop.process.stdin.write("\n")
+        loop.process.stdin.flush()
+        wait_until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+        child = int((tmp_path / "child").read_text())
+        attached = [loop.attach("-s", "60", "-o", "parent.lprof"),
+                    loop.attach("-s", "60", "-o", "child.lprof", pid=child)]
+        (tmp_path / "go").touch()
+        wait_until(lambda: all((tmp_path / name).exists() for name in ("parent done", "child done")))
+        for one in attached:
+            end_early(one)
+        assert hits(tmp_path, loop.line("# counted"), "parent.lprof") == 1000
+        assert hits(tmp_path, loop.line("# counted"), "child.lprof") == 30
+    finally:
+        if (tmp_path / "child").exists():
+            os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+
+
+# ---- processes that profile themselves ----
+
+
+def own_loop(tmp_path, command, environment, text):
+    """A program with a function f that counts itself: a started process, which has printed "ready"."""
+    (tmp_path / "app.py").write_text(LISTEN + text)
+    started = subprocess.Popen([*map(str, command), "app.py"], cwd=tmp_path, env=clean_environment(environment),
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.PIPE)
+    assert started.stdout.readline() == "ready\n", started.stderr.read()
+    return started
+
+
+OWN = """\
+import sys, threading
+from clineprof import profile
+
+@profile
+def f(n):
+    return n + 1  # counted
+
+def g(n):
+    return f(n)  # other
+
+print("ready", flush=True)
+for i in range(3):
+    sys.stdin.readline()
+    for j in range(10):
+        g(j)
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", ["ckernprof", "CLINEPROF=1", "memory"])
+def test_a_process_that_profiles_itself(tmp_path, how):
+    """Both count, each what ran in its time."""
+    command = [BUILD / "bin/ckernprof", "--python", sys.executable, "-l"] if how != "CLINEPROF=1" else [sys.executable]
+    environment = {"PYTHONPATH": str(BUILD / "python"), **({"CLINEPROF": "1"} if how == "CLINEPROF=1" else {})}
+    loop = own_loop(tmp_path, command, environment, OWN)
+
+    def turn():
+        loop.stdin.write("\n")
+        loop.stdin.flush()
+        assert loop.stdout.readline() == "done\n"
+
+    line = {mark: next(i for i, text in enumerate((LISTEN + OWN).splitlines(), 1) if mark in text)
+            for mark in ("# counted", "# other")}
+    turn()
+    words = [*viewer_command(), "attach", loop.pid, "-s", "60", "-o", "out.lprof"]
+    attached = subprocess.Popen(list(map(str, words + ["--memory", "anon"] * (how == "memory"))), cwd=tmp_path,
+                                env=clean_environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    told = attached.stderr.readline() if how != "memory" else attached.communicate()[1]
+    if how == "memory":
+        assert told == (f"clineprof attach: process {loop.pid}: another Profiler of this process measures memory as "
+                        "'rss', not 'anon'\n")
+    else:
+        assert told.startswith("Counting in "), told + attached.stderr.read()
+    turn()
+    if how != "memory":
+        end_early(attached)
+        assert [hits(tmp_path, line[mark]) for mark in line] == [10, 10]
+    turn()
+    loop.communicate(timeout=60)
+    name = "profile_output.lprof" if how == "CLINEPROF=1" else "app.py.lprof"
+    assert [hits(tmp_path, line[mark], name) for mark in line] == [30, 0]
 
 
 def test_a_process_in_c_code(target, tmp_path):

@@ -3,22 +3,15 @@
 for a profile with whatever is hard to lay out: nothing wraps, nothing is cut without an ellipsis, and columns stand
 below their titles."""
 
-import contextlib
-import fcntl
 import os
-import pty
 import re
-import select
 import signal
-import struct
-import sys
-import termios
 import unicodedata
 
 import known_profiles as profiles
 import pytest
-from harness import MIB, ckernprof, clean_environment, run_ckernprof, viewer_command
-from terminal import on_terminal
+from harness import MIB, ckernprof, run_ckernprof, viewer_command
+from terminal import Top, on_terminal
 
 pytestmark = pytest.mark.once
 pyte = pytest.importorskip("pyte")
@@ -274,51 +267,6 @@ def test_colours_can_be_asked_for_and_switched_off(words, folder):
 # ---- top ----
 
 
-class Top:
-    """`clineprof top` in a terminal whose size can be changed while it runs."""
-
-    def __init__(self, live, columns, rows, **environment):
-        self.screen = pyte.Screen(columns, rows)
-        self.stream = pyte.ByteStream(self.screen)
-        self.data = b""
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            os.chdir(live.parent)
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            command = [*map(str, viewer_command()), "top", live.name]
-            os.execve(command[0], command, clean_environment({"VIRTUAL_ENV": sys.prefix, "TERM": "xterm-256color",
-                                                              **environment}))  # fmt: skip
-
-    def until(self, seen):
-        """Reads until `seen(rows)` is true. Returns the rows."""
-        while not (self.data.count(b"\x1b[H") and seen(self.rows())):
-            ready = select.select([self.terminal], [], [], 30)[0]
-            assert ready, self.screen.display
-            block = os.read(self.terminal, 65536)
-            self.data += block
-            self.stream.feed(block)
-        return self.rows()
-
-    def rows(self):
-        return [row.rstrip() for row in self.screen.display]
-
-    def press(self, key):
-        os.write(self.terminal, key)
-
-    def resize(self, columns, rows):
-        self.screen.resize(rows, columns)
-        self.screen.erase_in_display(2)
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def end(self):
-        self.press(b"q")
-        with contextlib.suppress(OSError):
-            while os.read(self.terminal, 65536):
-                pass
-        os.close(self.terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
 MANY = "import os\n@profile\ndef f(n):\n" + "".join(
     f"    x{at} = '日本語テキスト{at:03}' * n; y = 'a rather long line of a program, of which a narrow window shows a part'\n"
     for at in range(60)) + "    os._exit(0)\nf(3)\n"  # fmt: skip
@@ -336,7 +284,7 @@ def live(tmp_path_factory):
 
 @pytest.mark.parametrize("rich", RICH)
 def test_top_fills_the_window_and_follows_its_size(rich, live):
-    top = Top(live, 120, 24, **RICH[rich])
+    top = Top(live.name, live.parent, 120, 24, **RICH[rich])
 
     def is_full(rows):
         lines = sum(row.startswith("prog.py:") for row in rows)
@@ -358,7 +306,7 @@ def test_top_fills_the_window_and_follows_its_size(rich, live):
 
 
 def test_top_keeps_the_column_by_which_it_sorts(live):
-    top = Top(live, 60, 12)
+    top = Top(live.name, live.parent, 60, 12)
     rows = top.until(lambda rows: rows[2].startswith("Line"))
     assert " Self " in rows[2] and "Hits" not in rows[2]
     at = rows[2].index("Self")
@@ -374,14 +322,14 @@ def test_top_keeps_the_column_by_which_it_sorts(live):
 
 
 def test_top_in_a_tiny_window(live):
-    top = Top(live, 20, 3)
+    top = Top(live.name, live.parent, 20, 3)
     rows = top.until(lambda rows: rows[0].startswith("prog.py"))
     assert all(len(row) <= 20 for row in rows)
     assert top.end() == 0
 
 
 def test_top_ends_with_its_terminal(live):
-    top = Top(live, 80, 24)
+    top = Top(live.name, live.parent, 80, 24)
     top.until(lambda rows: rows[2].startswith("Line"))
     os.kill(top.pid, signal.SIGTERM)
     assert top.end() == 0

@@ -315,6 +315,18 @@ static void begin_saves(struct clp_liverun *run, PyObject *profiler,
                                     wish->save_interval, strerror(error));
 }
 
+/* These handlers are registered before those of helper threads, because handlers run in the opposite order: helpers
+ * must have stopped before pages are copied. */
+static void watch_forks(struct clp_liverun *run)
+{
+    static bool watched;
+
+    run_at_fork = run;
+    if (!watched)
+        (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
+    watched = true;
+}
+
 void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
                        const struct clp_liverun_wish *wish)
 {
@@ -339,10 +351,7 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
     run->live = clp_profiler_live(profiler);
     if (wish->is_member)
         run->live->header->parent = (uint64_t)getppid();
-    run_at_fork = run;
-    /* These handlers are registered before those of helper threads, because handlers run in the opposite order: helpers
-     * must have stopped before pages are copied. */
-    (void)pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
+    watch_forks(run);
     begin_saves(run, profiler, wish);
 }
 
@@ -390,6 +399,16 @@ void clp_liverun_stop_saves(struct clp_liverun *run, const char *program)
             strerror(run->saver.error));
 }
 
+void clp_liverun_leave(struct clp_liverun *run)
+{
+    if (run->live == NULL)
+        return;
+    if (run_at_fork == run)
+        run_at_fork = NULL;
+    clp_live_close(run->live);
+    run->live = NULL;
+}
+
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
 {
     if (run->live == NULL || run->process != clp_identity_self())
@@ -401,10 +420,8 @@ void clp_liverun_end(struct clp_liverun *run, const char *program, bool written)
             clp_buf_text(&run->path), strerror(clp_live_error(run->live)));
     run->ended = true;
     if (written) {
-        run_at_fork = NULL;
         clp_pages_remove(run->live->pages, clp_buf_text(&run->path));
-        clp_pages_close(run->live->pages);
-        run->live = NULL;
+        clp_liverun_leave(run);
     } else {
         clp_console_complain_format(program, "what was recorded is in '%s', which clineprof shows",
                                     clp_buf_text(&run->path));

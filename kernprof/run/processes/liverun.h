@@ -52,6 +52,10 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
 /* Stops the saves. To be called before the profile is written. Tells if the last save has failed. */
 void clp_liverun_stop_saves(struct clp_liverun *run, const char *program);
 
+/* Counts on in memory; the live file stays as it is. For a process that goes on after its run, and for the child of a
+ * fork, whose parent has the file. */
+void clp_liverun_leave(struct clp_liverun *run);
+
 /* Removes the live file if the profile has been written. If not, the live file stays, and a message names it. Does
  * nothing in a fork to which the file does not belong. */
 void clp_liverun_end(struct clp_liverun *run, const char *program, bool written);

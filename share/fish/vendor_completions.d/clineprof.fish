@@ -69,9 +69,19 @@ complete -c clineprof -n '__fish_seen_subcommand_from top' -l measure -r -d 'sho
 complete -c clineprof -n '__fish_seen_subcommand_from top' -l color -x -a 'auto always never' -d 'colours: auto, always, never (default: auto)'
 complete -c clineprof -n '__fish_seen_subcommand_from top' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a attach
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l wait -r -d 'how long to wait until the process runs Python code (default: 10)'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -s h -l help -d 'print this help'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -s p -l prof-mod -r -d 'profile this file, folder, module, class or function; repeatable, or with commas'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l exclude -r -d 'leave out names and paths like this'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -s s -l seconds -r -d 'how long to count (default: 10)'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -s o -l outfile -r -d 'write the profile to FILE (default: PROGRAM-PID.lprof)'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -s v -l view -d 'print the report'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l memory -x -a 'off rss anon uss pss tree' -d 'off, rss, anon; slow uss, pss, tree (default: rss)'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l no-memory -d 'count hits and time only'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l leaks -d 'tell which lines leak (docs/memory.md)'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l source -r -d 'text: functions, files, none (default: functions)'
 complete -c clineprof -n __fish_use_subcommand -a dump
+complete -c clineprof -n '__fish_seen_subcommand_from dump' -l wait -r -d 'how long to wait until the process runs Python code (default: 10)'
 complete -c clineprof -n '__fish_seen_subcommand_from dump' -s h -l help -d 'print this help'
 complete -c clineprof -n __fish_use_subcommand -a recover
 complete -c clineprof -n '__fish_seen_subcommand_from recover' -s o -l outfile -r -d 'write to FILE (default: the name without .live)'

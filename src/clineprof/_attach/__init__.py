@@ -7,7 +7,7 @@ target, which counts for some seconds, writes the profile, and leaves everything
 
 The two sides talk over a socket in the folder, in lines of JSON. Each line of the target has one key:
 
-    {"began": {"functions": number, "unmatched": [target, ..]}}
+    {"began": {"functions": number, "unmatched": [target, ..], "lacks": [sentence, ..]}}
     {"wrote": path}, the profile is complete
     {"failed": str}, nothing is profiled any more; the text says why
     {"stacks": [[thread's name, [[file, line, function], ..]], ..]}, the answer to `clineprof dump`
@@ -18,3 +18,5 @@ asked for.
 
 PREFIX = "clineprof-attach-"  # of the folder in the target's /tmp, before the target's number
 MARK = "/memfd:clineprof-listens-"  # of a mapping in a process that listens, before the number of the signal
+MEMORY = "off", "rss", "anon", "uss", "pss", "tree"  # what can be measured
+SOURCES = "functions", "files", "none"  # whose text a profile can have

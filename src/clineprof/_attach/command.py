@@ -7,9 +7,10 @@ import signal
 import socket
 import sys
 import time
+from argparse import ArgumentTypeError
 
 from clineprof import _boot
-from clineprof._attach import doors
+from clineprof._attach import MEMORY, SOURCES, doors
 from clineprof._attach.place import Folder, Refused, Target
 from clineprof._boot.parser import Parser
 from clineprof._boot.targets import cut
@@ -80,13 +81,38 @@ def _attach_parser(name):
     add("-s", "--seconds", type=_seconds, default=10.0, metavar="N", help="how long to count (default: 10)")
     add("-o", "--outfile", metavar="FILE", help="write the profile to FILE (default: PROGRAM-PID.lprof)")
     add("-v", "--view", action="store_true", help="print the report")
-    add("--no-memory", action="store_true", help="count hits and time only")
-    add("--source", choices=("functions", "files", "none"), default="functions", help="whose text the profile keeps")
+    add("--memory", type=_one_of(MEMORY), default=True, metavar="MODE",
+        help="off, rss, anon; slow uss, pss, tree (default: rss)")
+    add("--no-memory", action="store_const", const="off", dest="memory", help="count hits and time only")
+    add("--leaks", nargs="?", type=_epoch, const="calls", metavar="EPOCH",
+        help="tell which lines leak (docs/memory.md)")
+    add("--source", type=_one_of(SOURCES), default="functions", metavar="WHOSE",
+        help="text: functions, files, none (default: functions)")
     return parser
 
 
 def _dump_parser(name):
     return _parser(name, "Prints what each thread of a running process executes now, the innermost call first.")
+
+
+def _one_of(names):
+    def read(text):
+        if text not in names:
+            raise ArgumentTypeError("needs %s or %s, not '%s'" % (", ".join(names[:-1]), names[-1], text))
+        return text
+
+    return read
+
+
+def _epoch(text):
+    try:
+        is_good = 0 < float(text) < 1e9
+    except ValueError:
+        is_good = text != ""
+    if not is_good:
+        raise ArgumentTypeError("needs calls, checkpoints, a number of seconds above 0 or the name of a function, not "
+                                "'%s'" % text)
+    return text
 
 
 def _number(text):
@@ -156,9 +182,6 @@ class Visit:
             try:
                 ready, _, _ = select.select([connection], [], [], max(0.0, end - time.monotonic()))
                 more = connection.recv(1 << 16) if ready else None
-            except KeyboardInterrupt:
-                self.interrupt(connection)
-                continue
             except OSError:
                 more = b""
             if more == b"":
@@ -181,7 +204,6 @@ class Attachment(Visit):
         self.outfile = os.path.abspath(options.outfile or "%s-%d.lprof" % (_name(options.pid), options.pid))
         # the target's user may not be allowed to write where we are, or sees other files there
         self.collects = bool(self.target.root) or self.target.uid != os.geteuid()
-        self.is_interrupted = False
         self.written = self.outfile
 
     def request(self, folder):
@@ -191,27 +213,31 @@ class Attachment(Visit):
         return {
             "outfile": folder.inside("profile.lprof") if self.collects else self.outfile,
             "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
-            "exclude": options.exclude, "seconds": options.seconds, "memory": not options.no_memory,
-            "source": options.source,
+            "exclude": options.exclude, "seconds": options.seconds, "memory": options.memory,
+            "leaks": options.leaks, "source": options.source,
         }  # fmt: skip
 
     def talk(self, connection):
+        for number in signal.SIGINT, signal.SIGTERM:
+            signal.signal(number, lambda number, frame: self.interrupt(connection))
         began = self.next(connection, GRACE)["began"]
         for target in began["unmatched"]:
             _boot.complain(ME + " attach", "-p %s: no loaded code matches so far" % target)
         sys.stderr.write("Counting in %d function%s of process %d for %g s; Ctrl-C ends it early\n" % (
             began["functions"], "s" * (began["functions"] != 1), self.target.pid, self.options.seconds))  # fmt: skip
-        self.next(connection, self.options.seconds + GRACE)
+        wrote = self.next(connection, self.options.seconds + GRACE)["wrote"]
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.collects:
             with open(self.written, "rb") as file:
                 _boot.core().write(self.outfile, file.read(), 0o600)
-        return self._show(self.outfile)
+        try:
+            return self._show(self.outfile if self.collects else wrote)
+        finally:
+            for text in began["lacks"]:
+                _boot.complain(ME + " attach", text)
 
     def interrupt(self, connection):
         """Ctrl-C asks the target to end its window."""
-        if self.is_interrupted:
-            return
-        self.is_interrupted = True
         try:
             connection.sendall(b'{"end": true}\n')
         except OSError:
@@ -244,9 +270,6 @@ class Dump(Visit):
                 print("    " + _boot.shown("%s:%s in %s" % (file, line, function)))
         sys.stdout.flush()
         return 0
-
-    def interrupt(self, connection):
-        raise KeyboardInterrupt
 
     def rescue(self):
         return ""

@@ -7,20 +7,22 @@ import signal as signals
 import stat
 import sys
 
-from clineprof._attach import MARK, PREFIX
+from clineprof._attach import MARK, MEMORY, PREFIX, SOURCES
 
 RESERVED = signals.SIGRTMAX - 3  # debuggers and libraries take the first of these signals, if any
 
 _marks = []  # the mappings; they stay until the process ends
 
 
-def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, source="functions", outfile=None):
+def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, leaks=None, source="functions",
+           outfile=None):
     """Lets the signal (by default SIGUSR2) open a window: for some seconds the functions that the targets name are
     counted, and a profile is written. Each further signal opens another window, with a file of its own. `clineprof
     attach` opens windows, too, and then says itself what is counted, how long, and where the profile goes.
 
     targets, exclude: lists of str, as ckernprof's -p and --exclude take them; no target: all functions of files outside
     the standard library and site-packages
+    memory, leaks, source: as those of Profiler
     outfile: the file of the profile, into whose name the number of the window is put; by default it is named after the
     program and the process
 
@@ -31,12 +33,15 @@ def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, so
     seconds = float(seconds)
     if not 0 < seconds < 1e9:
         raise ValueError("seconds must be above 0, not %r" % seconds)
+    for name, value, known in ("memory", memory, (True, False, None, *MEMORY)), ("source", source, SOURCES):
+        if value not in known:
+            raise ValueError("%s is one of %s, not %r" % (name, ", ".join(map(repr, known)), value))
     there = signals.getsignal(number)
     if there not in (signals.SIG_DFL, signals.SIG_IGN) and not isinstance(there, _Handler):
         raise ValueError("the program has a handler for signal %d already" % number)
     request = {
         "seconds": seconds, "targets": list(map(os.fspath, targets)), "exclude": list(map(os.fspath, exclude)),
-        "memory": bool(memory), "source": source,
+        "memory": memory, "leaks": None if leaks is None else str(leaks), "source": source,
         "outfile": os.path.abspath(os.fspath(outfile)) if outfile is not None else None,
     }  # fmt: skip
     signals.signal(number, _Handler(request))

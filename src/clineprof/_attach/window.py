@@ -2,6 +2,7 @@
 """What runs in the target: counts for some seconds, writes a profile, and gives every function its own code back."""
 import _thread
 import atexit
+import gc
 import json
 import os
 import select
@@ -15,7 +16,14 @@ from clineprof._attach import PREFIX
 from clineprof._boot import files, targets
 
 PATIENCE = 5.0  # seconds that a fork waits for our thread to end
+MOST_NAMED = 8  # functions that are named in one sentence
 LONGEST = 3600.0  # seconds that one wait may last; the system's functions take no arbitrary numbers
+
+# Where a body can be suspended: how the names of its attributes begin.
+SUSPENDED = {types.GeneratorType: "gi", types.CoroutineType: "cr", types.AsyncGeneratorType: "ag"}
+
+# Monitoring changes code objects in place, so bodies that run already count from their next line.
+IN_PLACE = sys.version_info >= (3, 12)
 
 _lock = _thread.allocate_lock()  # protects _open
 _open = None  # the Window of this process; None: there is none
@@ -67,7 +75,9 @@ def begin_own(request):
 
 
 def _told(error):
-    return str(error) if type(error) is RuntimeError else "%s: %s" % (type(error).__name__, error)
+    if type(error) is RuntimeError:
+        return str(error).removeprefix("clineprof: ")
+    return "%s: %s" % (type(error).__name__, error)
 
 
 def _begin(request, talk):
@@ -167,10 +177,16 @@ class Talk:
 class Messages:
     """Takes the place of Talk where nobody listens: tells the program's user what happens."""
 
+    lacks = ()
+
     def say(self, what, content):
         text = {"wrote": "Wrote profile results to '%s'", "failed": "nothing is profiled: %s"}.get(what)
         if text is not None:
             _boot.complain("clineprof", text % content)
+        if what == "began":
+            self.lacks = content["lacks"]
+        for text in self.lacks if what == "wrote" else ():
+            _boot.complain("clineprof", text)
 
     def is_open(self):
         return False
@@ -199,9 +215,10 @@ class Window:
     def start(self):
         request = self.request
         core = _boot.core()
-        # Monitoring changes code objects in place, so bodies that run already count from their next line.
-        self.profiler = core.Profiler(tracer="monitoring" if sys.version_info >= (3, 12) else None,
-                                      memory=request["memory"], source=request["source"])
+        # A process that was profiled before keeps its tracer.
+        in_place = IN_PLACE and core.tracer() is None
+        self.profiler = core.Profiler(tracer="monitoring" if in_place else None, memory=request["memory"],
+                                      source=request["source"], leaks=request["leaks"])
         self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _command())
         excluded = request["exclude"] + ([] if request["targets"] else [*targets.installed(), "<frozen *"])
         self.selection = core.Selection(self.profiler, request["targets"] or ["/"], excluded)
@@ -209,14 +226,32 @@ class Window:
         atexit.register(self.finish)
         self.end = time.monotonic() + request["seconds"]
         self.talk.say("began", {"functions": self.profiler._function_count,
-                                "unmatched": self.selection.unmatched() if request["targets"] else []})  # fmt: skip
+                                "unmatched": self.selection.unmatched() if request["targets"] else [],
+                                "lacks": self._lacks()})  # fmt: skip
 
     def _select(self):
-        self.selection.select_main(_program())
+        main, program = sys.modules["__main__"], _program()
+        self.selection.select_main(program)
+        if "__file__" not in vars(main):
+            for function in targets.functions_of(main, program):
+                self.selection.select_function(function, program)
         for code, module in _running():
             cells = tuple(types.CellType() for _ in code.co_freevars)
             function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
             self.selection.select_function(function, module)
+
+    def _lacks(self):
+        """What the profile will lack, in sentences."""
+        lacks = []
+        waiting = [] if IN_PLACE else list(map(_place_of, _waiting(self.profiler)))
+        if waiting:
+            more = len(waiting) - MOST_NAMED
+            lacks.append("these ran already and count from their next call: %s%s" % (
+                ", ".join(waiting[:MOST_NAMED]), " and %d more" % more if more > 0 else ""))  # fmt: skip
+        if self.profiler._lacks_raw:
+            lacks.append("the process had several threads, so what C code asks of PyMem_RawMalloc is not in allocated "
+                         "and leaks")
+        return lacks
 
     # ---- end ----
 
@@ -267,7 +302,8 @@ class Window:
         try:
             self.profiler.stop()
             self.recording.gather(_command())
-            path = files.save(self.request["outfile"], self.recording.render("lprof"), self._complain)
+            path = files.save(self.recording.outfile or self.request["outfile"], self.recording.render("lprof"),
+                              self._complain)
             self.recording.close(path is not None)
         except Exception as error:
             failure = _told(error)
@@ -309,7 +345,10 @@ class Window:
             os.close(self.wakes)
             os.close(self.wake)
             self.wakes = self.wake = -1
-        self.selection = self.recording = None
+        recording, self.selection, self.recording = self.recording, None, None
+        if recording is not None:
+            recording.drop()
+        del recording  # before the profiler, whose counts the live file holds
         profiler, self.profiler = self.profiler, None
         if profiler is not None:
             profiler.close()
@@ -344,6 +383,23 @@ def _running():
     found = {frame.f_code: frame.f_globals.get("__name__") for _, frames in _frames() for frame in frames}
     return [(code, program if name == "__main__" else name if type(name) is str else "")
             for code, name in found.items()]  # fmt: skip
+
+
+def _waiting(profiler):
+    """The selected code of bodies that began without probes and go on without being counted, until the function is
+    called again."""
+    found = {code for code, _ in _running() if profiler._selects_plain(code)}
+    if sys.version_info >= (3, 11):  # on 3.10 a suspended body counts from its next step
+        for thing in gc.get_objects():
+            prefix = SUSPENDED.get(type(thing))
+            if prefix is not None and profiler._selects_plain(getattr(thing, prefix + "_code")):
+                if getattr(thing, prefix + "_frame") is not None:  # None: it has ended
+                    found.add(getattr(thing, prefix + "_code"))
+    return sorted(found, key=lambda code: (code.co_filename, code.co_firstlineno))
+
+
+def _place_of(code):
+    return "%s (%s:%d)" % (_name_of(code), os.path.basename(code.co_filename), code.co_firstlineno)
 
 
 def _frames():

@@ -21,16 +21,19 @@ def is_class(thing):
 
 def functions_of(module, name):
     """The functions whose code is from the module's own file, also those in its classes and decorated objects, in the
-    order in which they are found."""
+    order in which they are found. Of a module without a file, such as a notebook's __main__: those that were defined in
+    it."""
     own_name = vars(module).get("__name__")  # may differ from `name`: the module os.path is called posixpath
-    files = vars(module)["__file__"], f"<frozen {name}>", f"<frozen {own_name}>"
+    file = vars(module).get("__file__")
+    files = file, f"<frozen {name}>", f"<frozen {own_name}>"
     found, seen = [], set()
     waiting = list(vars(module).values())
     for thing in waiting:
         if id(thing) in seen:
             continue
         seen.add(id(thing))
-        if type(thing) is FUNCTION and thing.__code__.co_filename in files:
+        if type(thing) is FUNCTION and (thing.__code__.co_filename in files if file is not None
+                                        else thing.__globals__ is vars(module)):  # fmt: skip
             found.append(thing)
         elif is_class(thing):
             waiting.extend(dict_of(thing).values())

@@ -362,6 +362,11 @@ bool clp_hooks_install(void)
     return true;
 }
 
+bool clp_hooks_have_raw(void)
+{
+    return hooks.hooked[PYMEM_DOMAIN_RAW];
+}
+
 /* ---- the table ---- */
 
 /* Is the domain's hook the first that the interpreter calls? Only then can another one be put in its place. */

@@ -40,6 +40,9 @@
  * them. */
 bool clp_hooks_install(void);
 
+/* Are the hooks on "raw" in, too? */
+bool clp_hooks_have_raw(void);
+
 /* From now on chosen blocks are entered in the table, and epochs that go by time end; NULL: no table any
  * more. The countdowns of the engine's threads start again. All are borrowed while the table is set, `epochs`
  * for good. False as clp_hooks_install. */

@@ -3,6 +3,7 @@
 #include "bridge/content.h"
 #include "bridge/load.h"
 #include "bridge/rendering.h"
+#include "cpython/memory/hooks.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/own_work.h"
 #include "cpython/windows/prepare.h"
@@ -313,6 +314,25 @@ static PyObject *profiler_summary(PyObject *self, void *nothing)
     return text;
 }
 
+/* Is the code that of a selected function, and has it no probes? */
+static PyObject *profiler_selects_plain(PyObject *self, PyObject *code)
+{
+    const struct clp_code_window *window = window_of(self);
+
+    if (window == NULL)
+        return NULL;
+    const struct clp_selected *selected = PyCode_Check(code) ? clp_recorder_selected(window->recorder, code) : NULL;
+    return PyBool_FromLong(selected != NULL && selected->function != CLP_UNSELECTED && !selected->probed &&
+                           clp_view_has(&window->view, selected->function));
+}
+
+/* Are blocks of the allocator's domain "raw" left out of what lines allocate? */
+static PyObject *profiler_lacks_raw(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(clp_profiler_of(self)->window.memory && !clp_hooks_have_raw());
+}
+
 static PyObject *profiler_repr(PyObject *self)
 {
     PyObject *summary = profiler_summary(self, NULL);
@@ -558,6 +578,8 @@ static PyMethodDef profiler_methods[] = {
      "snapshot()\n--\n\nWhat was counted so far, as a dict; clineprof.Profile makes more of it. Times are\n"
      "nanoseconds, memory is bytes. May be called at any time, from any thread; what runs is included\n"
      "up to now, and nothing changes by it.\nMemoryError."},
+    {"_selects_plain", profiler_selects_plain, METH_O,
+     "_selects_plain(code)\n--\n\nIs this the code object of a selected function, without probes?"},
     {"_whole", profiler_whole, METH_NOARGS,
      "_whole()\n--\n\nAs snapshot(), with the content of a .lprof file, which takes longer to make than the rest."},
     {NULL, NULL, 0, NULL},
@@ -567,6 +589,8 @@ static PyGetSetDef profiler_attributes[] = {
     {"running", profiler_running, NULL, "Is the window open (start, stop)?", NULL},
     {"_summary", profiler_summary, NULL, "What its repr() tells.", NULL},
     {"_function_count", profiler_function_count, NULL, "The number of functions that are selected.", NULL},
+    {"_lacks_raw", profiler_lacks_raw, NULL,
+     "Does what lines allocate lack blocks of PyMem_RawMalloc? Other threads ran before memory was measured.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -54,18 +54,27 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
     return done;
 }
 
+/* The reading of the recorder's clock at which the profiler began. */
+static uint64_t began_ticks(const struct clp_profiler *self)
+{
+    const struct clp_clock *clock = &self->window.recorder->clock;
+    double nanos = (double)(int64_t)(self->start_nanos - clock->start_nanos);
+
+    return nanos > 0 ? clock->start_ticks + (uint64_t)(nanos / clock->rough_nanos) : clock->start_ticks;
+}
+
 static void start_header(const struct clp_profiler *self, struct clp_live_header *header)
 {
     const struct clp_recorder *recorder = self->window.recorder;
 
     *header = (struct clp_live_header){
-        .start = recorder->started,
-        .start_nanos = recorder->start_nanos,
+        .start = self->started,
+        .start_nanos = self->start_nanos,
         .counter = recorder->clock.counter,
         .with_rss = self->window.memory,
         .rough_nanos = recorder->clock.rough_nanos,
         .start_ticks = recorder->clock.start_ticks,
-        .began = recorder->clock.start_ticks,
+        .began = began_ticks(self),
         .clock_nanos = recorder->clock.start_nanos,
         .costs = recorder->engine.costs,
         .cost_error = recorder->cost_error,
@@ -107,13 +116,7 @@ PyObject *clp_profiler_left_out(PyObject *profiler)
 
 bool clp_profiler_may_go_live(PyObject *profiler)
 {
-    const struct clp_recorder *recorder = clp_process_recorder();
-    const struct clp_view *view = &clp_profiler_of(profiler)->window.view;
-    const struct clp_thread *threads = recorder->engine.threads;
-
-    return recorder->live.pages == NULL && recorder->engine.functions.count == 0 &&
-           recorder->views.first == view && view->next == NULL &&
-           (threads == NULL || (threads == clp_thread_here && threads->next == NULL));
+    return clp_process_recorder()->live.pages == NULL && clp_profiler_of(profiler)->window.view.count == 0;
 }
 
 clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wish,
@@ -121,19 +124,22 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
 {
     struct clp_profiler *self = clp_profiler_of(profiler);
     struct clp_recorder *recorder = clp_process_recorder();
-    const struct clp_costs costs = recorder->engine.costs;
     struct clp_live_header header;
 
     start_header(self, &header);
     header.run = wish->run;
+    header.inherited = self->window.view.base;
     recorder->pages.rights = wish->rights;
     clp_status status = clp_live_open(&recorder->live, &recorder->pages, &recorder->mem, wish->path,
                                       &header, fault);
     if (status != CLP_OK)
         return status;
+    if ((status = clp_live_adopt(&recorder->live, &recorder->engine, fault)) != CLP_OK) {
+        clp_pages_remove(&recorder->pages, wish->path);
+        clp_live_close(&recorder->live);
+        return status;
+    }
     clp_live_note_command(&recorder->live, wish->command);
-    clp_recorder_forget(recorder); /* moves the calling thread's counters into the file */
-    clp_engine_set_costs(&recorder->engine, &costs);
     recorder->engine.functions.added = clp_live_note_function;
     recorder->engine.functions.listener = &recorder->live;
     recorder->live_window = &self->window;
@@ -156,9 +162,9 @@ clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t
         *fault = (struct clp_fault){.status = status};
         return status;
     }
+    self->started = clp_clock_wall();
+    self->start_nanos = clp_clock_monotonic();
     start_header(self, &header);
-    header.start = self->started = clp_clock_wall();
-    header.start_nanos = self->start_nanos = clp_clock_monotonic();
     header.began = now;
     header.parent = parent;
     header.run = recorder->live.header->run;

@@ -10,7 +10,7 @@
  * counts as if it ended now. CLP_NO_MEMORY leaves a part in it. */
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
 
-/* Is this the only profiler, is nothing selected yet, and is no thread known but this one? */
+/* Has the profiler selected nothing yet, and has no profiler of the process a live file? */
 bool clp_profiler_may_go_live(PyObject *profiler);
 
 struct clp_go_live {
@@ -19,8 +19,8 @@ struct clp_go_live {
     unsigned rights; /* of the file, before the umask */
 };
 
-/* Records into a live file (formats/live/live.h) from now on. To be called once, by the only profiler there is,
- * before anything is selected. On failure nothing has changed. */
+/* Records into a live file (formats/live/live.h) from now on, where clp_profiler_may_go_live. On failure nothing has
+ * changed. */
 clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wish,
                                 struct clp_fault *fault);
 

@@ -75,6 +75,38 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
     return CLP_OK;
 }
 
+static bool is_of_engine(const struct clp_live *live, const void *piece)
+{
+    return piece != live->header && ((const struct clp_chunk *)piece)->kind != CLP_CHUNK_RECORDS;
+}
+
+void clp_live_close(struct clp_live *live)
+{
+    struct clp_pages *pages = live->pages;
+
+    for (size_t i = pages->piece_count > pages->left_count ? pages->piece_count : pages->left_count; i-- > 0;) {
+        const struct clp_piece piece = pages->pieces[i];
+        if (!is_of_engine(live, piece.address))
+            clp_pages_unmap(pages, piece.address, piece.bytes);
+    }
+    clp_pages_close(pages);
+    *live = (struct clp_live){0};
+}
+
+clp_status clp_live_adopt(struct clp_live *live, const struct clp_engine *engine, struct clp_fault *fault)
+{
+    for (struct clp_chunk *chunk = engine->pool.chunks; chunk != NULL; chunk = chunk->next) {
+        if (clp_pages_adopt(live->pages, chunk, chunk->mapped))
+            continue;
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = live->pages->error};
+        return CLP_IO;
+    }
+    live->foreign = true;
+    for (size_t i = 0; i < engine->functions.count; i++)
+        clp_live_note_function(live, &engine->functions.items[i]);
+    return CLP_OK;
+}
+
 clp_status clp_live_fork(struct clp_live *live, const char *path,
                          const struct clp_live_header *start, struct clp_fault *fault)
 {

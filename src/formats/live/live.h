@@ -90,12 +90,20 @@ struct clp_live {
     bool keeps;                     /* texts stay mapped, to be copied into the files of forks */
 };
 
-/* Makes the file, and lets the pages of the engine come from it. Call it before anything is selected or
- * recorded. *start is the file's header; magic, version and sizes are filled in. On failure there is no file,
+/* Makes the file, and lets the pages of the engine come from it. What the engine holds already is moved there by
+ * clp_live_adopt. *start is the file's header; magic, version and sizes are filled in. On failure there is no file,
  * and memory comes from where it came before. */
 clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct clp_mem *mem,
                          const char *path, const struct clp_live_header *start,
                          struct clp_fault *fault);
+
+/* Moves all that the engine holds into the file, which was opened just now: its functions are foreign until
+ * clp_live_note_own. On failure the file is of no use. */
+clp_status clp_live_adopt(struct clp_live *live, const struct clp_engine *engine, struct clp_fault *fault);
+
+/* The file is complete, or another process's. The engine keeps what it holds, in memory of this process, and another
+ * file may be opened. */
+void clp_live_close(struct clp_live *live);
 
 /* Gives the child of a fork a file of its own, with all records and counters of its parent's file, and with
  * *start as its header. On failure there is no file, and memory stays as it is. */
