@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How `clineprof attach` gets into a process: through a signal that the hook has it listen to, or through gdb; and who is
-refused, in one line. The process lives in any case, and goes on computing what is right."""
+"""How `clineprof attach` gets into a process: through a signal that the hook has it listen to, or through gdb; and who
+is refused, in one line. The process lives in any case, and goes on computing what is right."""
 
 import ctypes
 import os
@@ -278,7 +278,8 @@ def test_a_gdb_that_fails_in_the_rehearsal_never_sees_the_process(target, tmp_pa
     folder = fake_gdb(tmp_path, text)
     exe = os.path.realpath(f"/proc/{loop.pid}/exe")
     assert refused(loop.pid, path=folder) == (
-        f"gdb does not work on a throw-away process of {exe} ({told}), so process {loop.pid} was not touched; {INSTEAD}")
+        f"gdb does not work on a throw-away process of {exe} ({told}), so process {loop.pid} was not touched; "
+        f"{INSTEAD}")
     assert len(visits(folder)) == 1 and str(loop.pid) not in visits(folder)
     assert lives(loop)
 
@@ -299,7 +300,8 @@ def gdb_that_holds(folder):
 @through_gdb
 def test_a_gdb_that_does_not_end_is_ended(target, tmp_path):
     loop = target(CAREFUL, listen="")
-    assert refused(loop.pid, path=gdb_that_holds(tmp_path)) == f"gdb cannot reach process {loop.pid}: gdb took longer than 10 s\n"
+    assert refused(loop.pid, path=gdb_that_holds(tmp_path)) == (
+        f"gdb cannot reach process {loop.pid}: gdb took longer than 10 s\n")
     assert lives(loop)
 
 
@@ -364,8 +366,8 @@ def test_an_interpreter_that_was_replaced(target, tmp_path):
     try:
         wait_until(lambda: os.path.realpath(f"/proc/{loop.pid}/exe") == str(python))
         python.unlink()
-        assert refused(loop.pid) == (f"the interpreter of process {loop.pid} was replaced after its start, so gdb cannot "
-                                     f"be tried out on it; {INSTEAD}")
+        assert refused(loop.pid) == (f"the interpreter of process {loop.pid} was replaced after its start, so gdb "
+                                     f"cannot be tried out on it; {INSTEAD}")
         assert loop.poll() is None
     finally:
         loop.communicate()
@@ -393,16 +395,19 @@ def test_the_system_does_not_allow_ptrace(target, tmp_path):
     loop = target(CAREFUL, listen="")
     told = refused(loop.pid, preexec_fn=forbid_ptrace)
     if HAS_DOOR:
-        assert told == f"the system does not allow to look into process {loop.pid}; become root, or see kernel.yama.ptrace_scope\n"
+        assert told == (f"the system does not allow to look into process {loop.pid}; become root, or see "
+                        "kernel.yama.ptrace_scope\n")
     elif GDB:
-        assert "(the system does not allow it to trace processes; become root, or see kernel.yama.ptrace_scope), so " in told
+        assert ("(the system does not allow it to trace processes; become root, or see kernel.yama.ptrace_scope), so "
+                in told)
     assert lives(loop)
 
 
 @pytest.mark.skipif(not HAS_DOOR, reason="of Python 3.14 and newer")
 def test_a_process_that_has_closed_its_door(target, tmp_path):
     loop = target(CAREFUL, listen="", env=clean_environment({"PYTHON_DISABLE_REMOTE_DEBUG": "1"}))
-    assert refused(loop.pid) == f"process {loop.pid} does not let us in: Remote debugging is not enabled in the remote process\n"
+    assert refused(loop.pid) == (
+        f"process {loop.pid} does not let us in: Remote debugging is not enabled in the remote process\n")
     assert lives(loop)
 
 
@@ -414,7 +419,8 @@ def test_a_user_without_rights(target, tmp_path):
         subprocess.run([sys.executable, "-c", LISTEN or WAKES], check=True, capture_output=True, cwd="/", **nobody)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("other users cannot run this interpreter, or cannot read the build folder")
-    assert refused(loop.pid, cwd="/", **nobody) == f"process {loop.pid} belongs to another user (0); become this user, or root\n"
+    assert refused(loop.pid, cwd="/", **nobody) == (
+        f"process {loop.pid} belongs to another user (0); become this user, or root\n")
     assert lives(loop)
 
 
@@ -426,8 +432,8 @@ def test_a_version_without_a_module(tmp_path):
                             env=clean_environment({"PYTHONHOME": sys.base_prefix}))
     try:
         wait_until(lambda: os.path.realpath(f"/proc/{loop.pid}/exe") == str(python))
-        assert refused(loop.pid) == (f"no clineprof module is built for {python} (Python 3.9), which process {loop.pid} "
-                                     f"runs; run: make PYTHON={python}\n")
+        assert refused(loop.pid) == (f"no clineprof module is built for {python} (Python 3.9), which process "
+                                     f"{loop.pid} runs; run: make PYTHON={python}\n")
         assert loop.poll() is None
     finally:
         loop.communicate()
@@ -499,9 +505,9 @@ def test_a_process_in_a_container(container, tmp_path, listen):
 
 
 def test_a_container_without_clineprof(container, tmp_path):
-    loop = container(CAREFUL, mounts=f"mount -t tmpfs none '{BUILD}' &&")
-    assert refused(loop.pid) == (f"process {loop.pid} has a file system of its own, without the folder '{BUILD}/python'; "
-                                 "mount it there, read-only\n")
+    loop = container(CAREFUL, mounts=f"mount -t tmpfs none '{BUILD}/python' &&")
+    assert refused(loop.pid) == (f"process {loop.pid} has a file system of its own, without the folder "
+                                 f"'{BUILD}/python'; mount it there, read-only\n")
     assert loop.process.poll() is None
 
 

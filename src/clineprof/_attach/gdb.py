@@ -10,6 +10,7 @@ behind would kill the process later. It reads no symbols either.
 Calling a function means to write the registers of the thread, which is beyond some gdbs on some processors. The process
 dies of that. So everything is done to a throw-away process of the same interpreter first."""
 import os
+import random
 import select
 import shutil
 import signal
@@ -56,7 +57,7 @@ printf "clineprof: done\\n"
 detach
 """
 DONE = "clineprof: done\n"
-PRIVATE_ANONYMOUS = 0x22
+FLAGS = 0x100022  # MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED_NOREPLACE
 
 # The throw-away process computes until the visitor tells it how much is left, and ends well if all of it was right.
 REHEARSAL = """\
@@ -82,15 +83,17 @@ class Forbidden(Failed):
     """The system did not let gdb trace the process."""
 
     def __init__(self):
-        super().__init__("the system does not allow it to trace processes; become root, or see kernel.yama.ptrace_scope")
+        super().__init__("the system does not allow it to trace processes; become root, or see "
+                         "kernel.yama.ptrace_scope")
 
 
 def door(target):
-    """Returns the function that opens the door, after the rehearsal. Raises Refused; the process was not touched then."""
+    """Returns the function that opens the door, after the rehearsal. Raises Refused, and then the process was not
+    touched."""
     gdb = shutil.which("gdb")
     if gdb is None:
-        raise Refused("process %d is Python %d.%d, which needs gdb to be let in: install it (apt-get install gdb); or %s"
-                      % (target.pid, *target.version, INSTEAD))
+        raise Refused("process %d is Python %d.%d, which needs gdb to be let in: install it (apt-get install gdb); or "
+                      "%s" % (target.pid, *target.version, INSTEAD))
     _check(target)
     _rehearse(gdb, target)
     return lambda target, folder: _open(gdb, target, folder)
@@ -193,7 +196,7 @@ def _visit(gdb, target, folder):
     line = (LINE % {"script": folder.inside("script.py"), "page": page}).encode("utf-8", "surrogateescape")
     words = struct.iter_unpack("<q", line + bytes(8 - len(line) % 8))
     told = _run(gdb, target, COMMANDS.format(
-        pid=target.pid, page=page, size=PAGE, flags=PRIVATE_ANONYMOUS, **addresses(target),
+        pid=target.pid, page=page, size=PAGE, flags=FLAGS, **addresses(target),
         writes="\n".join("set {long} %d = %d" % (page + 8 * i, word) for i, [word] in enumerate(words))))  # fmt: skip
     if "Operation not permitted" in told:
         raise Forbidden
@@ -202,16 +205,16 @@ def _visit(gdb, target, folder):
 
 
 def _reason(told):
-    lines = told.strip().splitlines() or ["it said nothing"]
-    return lines[-1].rpartition(": Error in sourced command file:")[2].strip()
+    lines = [line for line in told.strip().splitlines() if not line.startswith("[Inferior ")]
+    return (lines or ["it said nothing"])[-1].rpartition(": Error in sourced command file:")[2].strip()
 
 
 def _free_page(target):
-    """An address in the middle of the largest gap between the mappings."""
+    """An address somewhere in the largest gap between the mappings, another one for each visitor."""
     ends = sorted(target.ranges)
     gaps = [(after - end, end) for (_, end), (after, _) in zip(ends, ends[1:]) if after < 1 << 47]
     size, start = max(gaps)
-    return (start + size // 2) // 65536 * 65536
+    return (start + size // 4 + random.randrange(size // 2)) // 65536 * 65536
 
 
 def _run(gdb, target, commands):
