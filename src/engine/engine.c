@@ -321,7 +321,7 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
     struct clp_cost cost = thread->last_line;
 
-    if (!clp_engine_has_line(thread, line))
+    if (clp_engine_find_cell(thread, line) == CLP_NO_CELL)
         cost.before = 0;
     else if (!on_line(thread)) /* the interval that ends is the line's own, so the line is charged a line event */
         cost.before += thread->line_cost;

@@ -119,12 +119,12 @@ void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t a
  * one that runs. A line that the function does not have is dropped. */
 static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
-    uint32_t index = (uint32_t)line - (uint32_t)thread->top->block->lowest_line;
+    uint32_t cell = clp_engine_find_cell(thread, line);
     uint64_t at = now - thread->stopped;
 
-    if (CLP_LIKELY(clp_engine_has_line(thread, line)) &&
-        CLP_UNLIKELY(!clp_engine_line_plain(thread, clp_block_place(index), at)))
-        clp_engine_line_special(thread, clp_block_place(index), at);
+    if (CLP_LIKELY(cell != CLP_NO_CELL) &&
+        CLP_UNLIKELY(!clp_engine_line_plain(thread, clp_block_place(cell), at)))
+        clp_engine_line_special(thread, clp_block_place(cell), at);
 }
 
 #endif

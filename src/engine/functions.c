@@ -12,7 +12,8 @@ static void free_function(struct clp_mem *mem, const struct clp_function *functi
 {
     clp_mem_free_text(mem, function->file);
     clp_mem_free_text(mem, function->name);
-    clp_mem_free(mem, function->instructions, function->line_count, 1);
+    clp_mem_free(mem, function->instructions, function->map != NULL ? function->map->count : 0, 1);
+    clp_line_map_free(mem, function->map);
 }
 
 /* False: no memory; the copy owns nothing. */
@@ -22,9 +23,11 @@ static bool copy_function(struct clp_mem *mem, const struct clp_function *from,
     *copy = *from;
     copy->file = clp_mem_copy_text(mem, from->file, strlen(from->file));
     copy->name = clp_mem_copy_text(mem, from->name, strlen(from->name));
+    copy->map = clp_line_map_new(mem, from->lowest_line, from->lines, from->line_count);
+    copy->lines = copy->map != NULL ? copy->map->lines : NULL;
     copy->instructions =
         from->instructions != NULL ? clp_mem_alloc(mem, from->line_count, 1) : NULL;
-    if (copy->file == NULL || copy->name == NULL ||
+    if (copy->file == NULL || copy->name == NULL || copy->map == NULL ||
         (from->instructions != NULL && copy->instructions == NULL)) {
         free_function(mem, copy);
         return false;
@@ -49,10 +52,18 @@ static bool same_key(const struct clp_function *a, const struct clp_function *b)
            strcmp(a->file, b->file) == 0;
 }
 
-static bool same_function(const struct clp_function *a, const struct clp_function *b)
+static bool same_lines(const struct clp_function *a, const struct clp_function *wanted)
 {
-    return a->lowest_line == b->lowest_line && a->line_count == b->line_count &&
-           a->text == b->text && same_key(a, b);
+    if (a->lowest_line != wanted->lowest_line || a->line_count != wanted->line_count)
+        return false;
+    if (wanted->lines == NULL)
+        return a->map->span == a->line_count;
+    return memcmp(a->lines, wanted->lines, a->line_count * sizeof *a->lines) == 0;
+}
+
+static bool same_function(const struct clp_function *a, const struct clp_function *wanted)
+{
+    return a->text == wanted->text && same_lines(a, wanted) && same_key(a, wanted);
 }
 
 static uint64_t hash_of(const struct clp_function *function)

@@ -2,7 +2,7 @@
 /* The selected functions: what each is called, and which lines it may reach. The number of a function is its
  * place in the table. Numbers are never used again.
  *
- * Several code objects share an entry if they agree in file, first line, name, span of lines and text. So a
+ * Several code objects share an entry if they agree in file, first line, name, lines and text. So a
  * function that is defined a million times is one function, and a function whose module was edited and reloaded
  * is two.
  *
@@ -12,11 +12,12 @@
 
 #include "base/hashmap.h"
 #include "base/mem.h"
+#include "line_map.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The widest span: every line from the lowest to the highest has a counter in each thread. */
+/* The widest span from the lowest to the highest line. */
 #define CLP_FUNCTION_MOST_LINES (1u << 20)
 
 /* Stand in place of a text's number: no text is known. */
@@ -30,10 +31,12 @@ struct clp_function {
     char *file;          /* owned, UTF-8 */
     char *name;          /* owned, qualified */
     int32_t first_line;  /* of the code object: the line of its first decorator, if it has any */
-    int32_t lowest_line; /* lowest of the lines it may reach; the highest is lowest_line + line_count - 1 */
-    uint32_t line_count;
+    int32_t lowest_line; /* lowest of the lines it may reach */
+    uint32_t line_count; /* how many lines it may reach: each has a cell in every block (lines.h) */
+    const int32_t *lines; /* ascending; NULL: they follow one another. In the table those of `map` */
+    struct clp_line_map *map; /* owned; set in the table only */
     uint32_t text;       /* number of the source text that it was compiled from, or CLP_TEXT_.. */
-    /* Owned; one byte per line: how many instructions run for certain when the line begins, at most
+    /* Owned; one byte per cell: how many instructions run for certain when the line begins, at most
      * CLP_FUNCTION_MOST_INSTRUCTIONS. CLP_FUNCTION_ADAPTS is set where the interpreter usually adapts the first of
      * them to what it meets (PEP 659). NULL, or 0 for a line: one instruction, which is not adapted. */
     uint8_t *instructions;
@@ -61,7 +64,7 @@ void clp_functions_clear(struct clp_functions *functions);
 clp_status clp_functions_add(struct clp_functions *functions, const struct clp_function *wanted,
                              uint32_t *number);
 
-/* The next function, from place *at on, with this file, name and first line, whatever its span and its text.
+/* The next function, from place *at on, with this file, name and first line, whatever its lines and its text.
  * NULL when there is no more. *at is 0 at first; each call moves it on. */
 const struct clp_function *clp_functions_next_version(const struct clp_functions *functions,
                                                       const struct clp_function *wanted,

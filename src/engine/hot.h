@@ -36,7 +36,7 @@ static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
 
     if (top->cell == &thread->outside)
         return -1;
-    return top->block->lowest_line + (int32_t)(top->cell - top->block->cells);
+    return top->block->map->lines[top->cell - top->block->cells];
 }
 
 /* A line begins in the body on top, at `at` on the thread's own clock. The line's cell lies `place` bytes
@@ -62,12 +62,10 @@ static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place
     return true;
 }
 
-/* Does the function of the body on top have this line? */
-static inline bool clp_engine_has_line(const struct clp_thread *thread, int32_t line)
+/* The cell of this line in the function of the body on top, or CLP_NO_CELL. */
+static inline uint32_t clp_engine_find_cell(const struct clp_thread *thread, int32_t line)
 {
-    const struct clp_block *block = thread->top->block;
-
-    return (uint32_t)line - (uint32_t)block->lowest_line < block->line_count;
+    return clp_line_map_find(thread->top->block->map, line);
 }
 
 /* ---- entering and leaving a body, where nothing is out of the ordinary ----

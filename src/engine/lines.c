@@ -122,6 +122,7 @@ struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function
     block->function = number;
     block->lowest_line = function->lowest_line;
     block->line_count = function->line_count;
+    block->map = function->map;
     clp_block_place_memory(block, with_rss);
     clp_area_set_kind(&block->area, CLP_AREA_BLOCK);
     return block;

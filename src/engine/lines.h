@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The counters: a block per thread and function, and in the block a cell per line. A line finds its cell by
- * subtraction; nothing is hashed or searched per hit.
+/* The counters: a block per thread and function, and in the block a cell per line on which code stands. A line
+ * finds its cell in a table (line_map.h); nothing is hashed or searched per hit.
  *
  *   block ---> struct clp_block     what belongs to the function as a whole
  *              cells[line_count]    time: one cache line each
@@ -93,13 +93,14 @@ struct clp_block {
     struct clp_area area;
     uint32_t function;
     int32_t lowest_line; /* the line of cells[0] */
-    uint32_t line_count;
+    uint32_t line_count; /* how many cells there are */
     uint32_t running; /* activations of the function on this thread's stack */
     uint64_t total; /* raw inclusive ticks of the function, recursion counted once */
     int64_t total_correction; /* 1/256 ticks */
     struct clp_rss_cell *rss; /* NULL when memory is not measured */
-    void *latest;             /* the engine's record of the body that resumed here last; it may be stale */
+    const struct clp_line_map *map; /* the function's */
     struct clp_heap_cell *heap; /* NULL when memory is not measured */
+    void *latest; /* the engine's record of the body that resumed here last; it may be stale */
     _Alignas(64) struct clp_cell cells[];
 };
 

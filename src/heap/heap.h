@@ -53,7 +53,7 @@
  * given back when their thread has ended. */
 struct clp_heap_place {
     uint32_t function; /* or CLP_HEAP_NOBODY: code that is not selected */
-    uint32_t line;
+    uint32_t line;       /* the number of its cell (line_map.h) */
     uint32_t line_count; /* of the function */
     uint32_t execution;  /* clp_thread_execution: tells executions of the line apart */
 };

@@ -39,7 +39,7 @@ static clp_status fill_function(const struct clp_heap *heap, const struct clp_fu
         };
         if (!is_blank(&measures))
             status = clp_profile_add_line(profile, into,
-                                          functions->items[number].lowest_line + (int32_t)i,
+                                          functions->items[number].lines[i],
                                           &measures);
     }
     return status;
@@ -208,7 +208,7 @@ static clp_status judge_function(const struct clp_heap *heap,
     clp_status status = clp_snapshot_function(&functions->items[number], NULL, profile, &into);
 
     for (uint32_t i = 0; i < from->line_count && status == CLP_OK; i++) {
-        struct clp_profile_leak leak = {.line = functions->items[number].lowest_line + (int32_t)i};
+        struct clp_profile_leak leak = {.line = functions->items[number].lines[i]};
         if (from->lines[i].trail != NULL &&
             judge_line(heap, judging, clock_of(heap, number), &from->lines[i], &leak))
             status = clp_profile_add_leak(profile, into, &leak);

@@ -90,10 +90,10 @@ static uint64_t total_of(const struct clp_charges *charges, const struct clp_blo
     return lines->time + more > least + less ? lines->time + more - less : least;
 }
 
-/* Does the line hold code? False also where the instructions are not known. */
-static bool has_code(const struct clp_function *function, uint32_t line)
+/* May the line of this cell begin? False also where the instructions are not known. */
+static bool may_begin(const struct clp_function *function, uint32_t cell)
 {
-    return function->instructions != NULL && line < function->line_count && function->instructions[line] != 0;
+    return function->instructions != NULL && cell < function->line_count && function->instructions[cell] != 0;
 }
 
 static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
@@ -107,9 +107,9 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
 
     for (uint32_t i = 0; i < sum->line_count && status == CLP_OK; i++) {
         const struct clp_cell *cell = &sum->cells[i];
-        int32_t line = sum->lowest_line + (int32_t)i;
+        int32_t line = function->lines[i];
         if (!has_run(cell)) {
-            status = has_code(function, i) ? clp_missed_add(profile, into, line) : CLP_OK;
+            status = may_begin(function, i) ? clp_missed_add(profile, into, line) : CLP_OK;
             continue;
         }
         struct clp_measures measures = measures_of(&charges, sum, i, nanos_per_tick);

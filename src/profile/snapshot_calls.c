@@ -141,7 +141,7 @@ static int32_t line_of(const struct calls *calls, const struct clp_call *call)
 
     if (call->place == 0 || call->parent->function == CLP_CALL_NO_FUNCTION)
         return 0;
-    return calls->functions->items[call->parent->function].lowest_line + (int32_t)cell;
+    return calls->functions->items[call->parent->function].lines[cell];
 }
 
 static clp_status add_node(const struct calls *calls, struct node *node)

@@ -3,29 +3,73 @@
 #include "rewrite/edges.h"
 #include "engine/functions.h"
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* ---- the span of lines ---- */
+/* ---- which lines hold code ---- */
 
-struct span {
-    int32_t lowest, highest;
-};
-
-#define NO_SPAN ((struct span){INT32_MAX, 0})
-
-static void widen(struct span *span, int32_t line)
+/* Makes room for the lines of `most` places in the code. False: no memory. */
+static bool begin_lines(struct clp_code_lines *shape, struct clp_mem *mem, size_t most)
 {
-    if (line == CLP_NO_LINE)
-        return;
-    span->lowest = line < span->lowest ? line : span->lowest;
-    span->highest = line > span->highest ? line : span->highest;
+    shape->line_count = 0;
+    shape->line_room = most;
+    shape->lines = clp_mem_alloc(mem, most, sizeof *shape->lines);
+    return shape->lines != NULL || most == 0;
 }
 
-static void set_span(struct clp_code_lines *shape, struct span span, PyCodeObject *code)
+/* Adds a line, in any order. The same line may come again. */
+static void add_line(struct clp_code_lines *shape, int32_t line)
 {
-    if (span.lowest > span.highest) /* the code has no line at all */
-        span.lowest = span.highest = code->co_firstlineno;
-    shape->lowest_line = span.lowest;
-    shape->line_count = (uint32_t)(span.highest - span.lowest) + 1;
+    if (line != CLP_NO_LINE && (shape->line_count == 0 || shape->lines[shape->line_count - 1] != line))
+        shape->lines[shape->line_count++] = line;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static void drop_doubles(struct clp_code_lines *shape)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < shape->line_count; i++)
+        if (kept == 0 || shape->lines[i] != shape->lines[kept - 1])
+            shape->lines[kept++] = shape->lines[i];
+    shape->line_count = kept;
+}
+
+/* Puts the lines in order once all are added. Code without lines has its first line. False: no memory. */
+static bool end_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code)
+{
+    void *lines = shape->lines;
+
+    if (shape->line_count != 0)
+        qsort(shape->lines, shape->line_count, sizeof *shape->lines, compare_lines);
+    drop_doubles(shape);
+    bool done = clp_mem_grow(mem, &lines, &shape->line_room, shape->line_count, sizeof *shape->lines) == CLP_OK;
+    shape->lines = lines;
+    if (shape->line_count == 0)
+        clp_code_lines_set_one(shape, code->co_firstlineno);
+    else
+        shape->lowest_line = shape->lines[0];
+    return done;
+}
+
+void clp_code_lines_set_one(struct clp_code_lines *shape, int32_t line)
+{
+    shape->lowest_line = line;
+    shape->line_count = 1;
+}
+
+uint32_t clp_code_lines_find(const struct clp_code_lines *shape, int32_t line)
+{
+    const int32_t *found = shape->lines == NULL ? NULL
+        : bsearch(&line, shape->lines, shape->line_count, sizeof line, compare_lines);
+
+    return found != NULL ? (uint32_t)(found - shape->lines) : 0;
 }
 
 /* Reads the line of a range of co_lines(); CLP_NO_LINE where it has none, or is empty. */
@@ -39,17 +83,19 @@ static int32_t line_of_range(PyObject *range)
     return (int32_t)PyLong_AsLong(line);
 }
 
-/* Notes that a line begins in each range. How many instructions run is not known. False: out of memory. */
-static bool note_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyObject *ranges)
+/* Notes that a line begins in each range. How many instructions run is not known. False: no memory, or an exception is
+ * set. */
+static bool note_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code, PyObject *ranges)
 {
-    if (shape->line_count > CLP_FUNCTION_MOST_LINES)
-        return true;
+    if (!begin_lines(shape, mem, (size_t)PyList_GET_SIZE(ranges)))
+        return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ranges); i++)
+        add_line(shape, line_of_range(PyList_GET_ITEM(ranges, i)));
+    if (PyErr_Occurred() || !end_lines(shape, mem, code))
+        return false;
     shape->instructions = clp_mem_alloc(mem, shape->line_count, 1);
-    for (Py_ssize_t i = 0; shape->instructions != NULL && i < PyList_GET_SIZE(ranges); i++) {
-        int32_t line = line_of_range(PyList_GET_ITEM(ranges, i));
-        if (line != CLP_NO_LINE)
-            shape->instructions[line - shape->lowest_line] = 1;
-    }
+    if (shape->instructions != NULL && shape->lines != NULL)
+        memset(shape->instructions, 1, shape->line_count);
     return shape->instructions != NULL;
 }
 
@@ -58,29 +104,28 @@ static bool ask_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeO
 {
     PyObject *iterator = PyObject_CallMethod((PyObject *)code, "co_lines", NULL);
     PyObject *ranges = iterator != NULL ? PySequence_List(iterator) : NULL;
-    struct span span = NO_SPAN;
+    bool done = ranges != NULL && note_lines(shape, mem, code, ranges);
 
-    for (Py_ssize_t i = 0; ranges != NULL && i < PyList_GET_SIZE(ranges); i++)
-        widen(&span, line_of_range(PyList_GET_ITEM(ranges, i)));
-    set_span(shape, span, code);
-    if (ranges != NULL && !PyErr_Occurred() && !note_lines(shape, mem, ranges))
+    if (!done && !PyErr_Occurred())
         PyErr_NoMemory();
     Py_XDECREF(iterator);
     Py_XDECREF(ranges);
-    return !PyErr_Occurred();
+    return done;
 }
 
 #if CLP_HAS_PROBES
 
 /* ---- decoded instructions ---- */
 
-static void read_span(struct clp_code_lines *shape, PyCodeObject *code, const struct clp_decoded *decoded)
+/* False: no memory. */
+static bool read_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
+                       const struct clp_decoded *decoded)
 {
-    struct span span = NO_SPAN;
-
+    if (!begin_lines(shape, mem, decoded->count))
+        return false;
     for (size_t i = 0; i < decoded->count; i++)
-        widen(&span, decoded->items[i].line);
-    set_span(shape, span, code);
+        add_line(shape, decoded->items[i].line);
+    return end_lines(shape, mem, code);
 }
 
 /* Returns the code unit of the instruction itself, behind its prefixes. */
@@ -147,13 +192,11 @@ static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const
 {
     const struct clp_decoded *decoded = edges->decoded;
 
-    if (shape->line_count > CLP_FUNCTION_MOST_LINES)
-        return true;
     shape->instructions = clp_mem_alloc(mem, shape->line_count, 1);
     for (uint32_t i = 0; shape->instructions != NULL && i < decoded->count; i++) {
         if (!clp_edges_may_begin(edges, i))
             continue;
-        uint8_t *least = &shape->instructions[decoded->items[i].line - shape->lowest_line];
+        uint8_t *least = &shape->instructions[clp_code_lines_find(shape, decoded->items[i].line)];
         unsigned count = count_from(decoded, i);
         if (*least != 0 && count > (*least & CLP_FUNCTION_MOST_INSTRUCTIONS))
             count = *least & CLP_FUNCTION_MOST_INSTRUCTIONS;
@@ -286,9 +329,8 @@ static void read_decoded(void *data, PyCodeObject *code, const struct clp_decode
     struct clp_edges edges;
     const char *reason;
 
-    read_span(shape, code, decoded);
     shape->marks = clp_mem_alloc(reading->mem, shape->unit_count, 1);
-    reading->failed = shape->marks == NULL;
+    reading->failed = shape->marks == NULL || !read_lines(shape, reading->mem, code, decoded);
     if (reading->failed)
         return;
     shape->entry = (int)unit_of(&decoded->items[decoded->entry]) * 2;
@@ -318,7 +360,7 @@ static bool read_code(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeO
         PyErr_NoMemory();
     if (status == CLP_CORRUPT && bytecode->known) {
         shape->damage = reason;
-        set_span(shape, NO_SPAN, code);
+        clp_code_lines_set_one(shape, code->co_firstlineno);
         return true;
     }
     return !PyErr_Occurred() && (status == CLP_OK || ask_lines(shape, mem, code));
@@ -355,36 +397,78 @@ int32_t clp_code_lines_line_raised(PyFrameObject *frame)
     return line;
 }
 
-void clp_code_lines_fold(struct clp_code_lines *shape, struct clp_statements statements, int32_t first_line)
+/* ---- lines of statements ---- */
+
+/* Adds the lines on which the statements begin to the lines, and gives each line its instructions again. False: no
+ * memory. */
+static bool add_first_lines(struct clp_code_lines *shape, struct clp_mem *mem, PyCodeObject *code,
+                            const struct clp_statements *statements)
 {
-    for (uint32_t i = 0; shape->instructions != NULL && statements.count != 0 && i < shape->line_count; i++) {
-        int32_t line = shape->lowest_line + (int32_t)i;
-        int64_t first = (int64_t)clp_statements_line(&statements, first_line, line) - shape->lowest_line;
-        if (shape->instructions[i] == 0 || first < 0 || first >= i)
+    struct clp_code_lines whole = {.lines = NULL};
+
+    if (!begin_lines(&whole, mem, 2 * (size_t)shape->line_count))
+        return false;
+    for (uint32_t i = 0; i < shape->line_count; i++) {
+        add_line(&whole, shape->lines[i]);
+        add_line(&whole, clp_statements_line(statements, code->co_firstlineno, shape->lines[i]));
+    }
+    whole.instructions = end_lines(&whole, mem, code) ? clp_mem_alloc(mem, whole.line_count, 1) : NULL;
+    if (whole.instructions == NULL) {
+        clp_code_lines_clear(&whole, mem);
+        return false;
+    }
+    for (uint32_t i = 0; i < shape->line_count; i++)
+        whole.instructions[clp_code_lines_find(&whole, shape->lines[i])] = shape->instructions[i];
+    clp_mem_free(mem, shape->instructions, shape->line_count, 1);
+    clp_mem_free(mem, shape->lines, shape->line_room, sizeof *shape->lines);
+    shape->instructions = whole.instructions;
+    shape->lines = whole.lines;
+    shape->line_count = whole.line_count;
+    shape->line_room = whole.line_room;
+    shape->lowest_line = whole.lowest_line;
+    return true;
+}
+
+bool clp_code_lines_fold(struct clp_code_lines *shape, struct clp_mem *mem, struct clp_statements statements,
+                         PyCodeObject *code)
+{
+    if (shape->instructions == NULL || shape->lines == NULL || statements.count == 0)
+        return true;
+    if (!add_first_lines(shape, mem, code, &statements)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (uint32_t i = 0; i < shape->line_count; i++) {
+        uint32_t first = clp_code_lines_find(shape, clp_statements_line(&statements, code->co_firstlineno, shape->lines[i]));
+        if (shape->instructions[i] == 0 || first >= i)
             continue;
         if (shape->instructions[first] == 0)
             shape->instructions[first] = shape->instructions[i];
         shape->instructions[i] = 0;
     }
+    return true;
 }
 
 bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem, const struct clp_code_lines *shape)
 {
-    *copy = (struct clp_code_lines){.lowest_line = shape->lowest_line, .line_count = shape->line_count};
-    if (shape->instructions == NULL)
+    *copy = (struct clp_code_lines){.lowest_line = shape->lowest_line};
+    if (shape->lines == NULL) {
+        clp_code_lines_set_one(copy, shape->lowest_line);
         return true;
-    copy->instructions = clp_mem_alloc(mem, shape->line_count, 1);
-    if (copy->instructions == NULL) {
+    }
+    if (!begin_lines(copy, mem, shape->line_count)) {
         *copy = (struct clp_code_lines){0};
         PyErr_NoMemory();
         return false;
     }
-    memcpy(copy->instructions, shape->instructions, shape->line_count);
+    memcpy(copy->lines, shape->lines, shape->line_count * sizeof *shape->lines);
+    copy->line_count = shape->line_count;
     return true;
 }
 
 void clp_code_lines_clear(struct clp_code_lines *shape, struct clp_mem *mem)
 {
+    clp_mem_free(mem, shape->lines, shape->line_room, sizeof *shape->lines);
     clp_mem_free(mem, shape->instructions, shape->line_count, 1);
     clp_mem_free(mem, shape->starts, shape->unit_count, sizeof *shape->starts);
     clp_mem_free(mem, shape->marks, shape->unit_count, 1);

@@ -10,8 +10,10 @@
 
 struct clp_code_lines {
     int32_t lowest_line; /* the lowest line that the code may reach; the code's first line when it has no lines */
-    uint32_t line_count;
-    /* Owned; the instructions of each line as in struct clp_function, 0 for a line that never begins. NULL: the
+    uint32_t line_count; /* how many lines hold code, at least 1 */
+    int32_t *lines;      /* owned; those lines, ascending; NULL: only the lowest one is known */
+    size_t line_room;    /* of `lines` */
+    /* Owned; the instructions of each of the lines as in struct clp_function, 0 for a line that never begins. NULL: the
      * instructions are not known. */
     uint8_t *instructions;
     size_t unit_count; /* code units of two bytes */
@@ -49,13 +51,26 @@ bool clp_code_lines_init(struct clp_code_lines *shape, struct clp_mem *mem, PyCo
                          const struct clp_bytecode *bytecode);
 void clp_code_lines_clear(struct clp_code_lines *shape, struct clp_mem *mem);
 
-/* Gives the instructions of each statement to the line on which it begins. A second call changes nothing. Without
- * statements each line is its own. */
-void clp_code_lines_fold(struct clp_code_lines *shape, struct clp_statements statements, int32_t first_line);
+/* Gives the instructions of each statement to the line on which it begins, which becomes one of the lines if it is
+ * none. A second call changes nothing. Without statements each line is its own. False with an exception set. */
+bool clp_code_lines_fold(struct clp_code_lines *shape, struct clp_mem *mem, struct clp_statements statements,
+                         PyCodeObject *code);
 
-/* Copies only the lines and their instructions. Returns false with an exception set; *copy is then empty. Clear *copy
- * with clp_code_lines_clear. */
+/* Returns how many lines there are from the lowest to the highest. */
+static inline uint32_t clp_code_lines_span(const struct clp_code_lines *shape)
+{
+    return shape->lines == NULL ? 1 : (uint32_t)(shape->lines[shape->line_count - 1] - shape->lowest_line) + 1;
+}
+
+/* Returns the place of the line among the lines; 0 for a line that the code does not have. */
+uint32_t clp_code_lines_find(const struct clp_code_lines *shape, int32_t line);
+
+/* Copies only the lines. Returns false with an exception set; *copy is then empty. Clear *copy with
+ * clp_code_lines_clear. */
 bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem, const struct clp_code_lines *shape);
+
+/* Makes this line, of code whose lines are not known, the only one. */
+void clp_code_lines_set_one(struct clp_code_lines *shape, int32_t line);
 
 #if CLP_HAS_PROBES
 /* Returns the parts of a code object that src/rewrite reads; `bytes` is its co_code. The result borrows from both. */

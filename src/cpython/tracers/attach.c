@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach.h"
+#include "cpython/code/statements.h"
 
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines)
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, uint32_t text,
+                           struct clp_code_lines *lines)
 {
     if (!clp_code_lines_init(lines, &recorder->mem, code, &recorder->bytecode))
         return false;
-    if (lines->line_count > CLP_FUNCTION_MOST_LINES) {
+    if (clp_code_lines_span(lines) > CLP_FUNCTION_MOST_LINES) {
         clp_code_lines_clear(lines, &recorder->mem);
-        *lines = (struct clp_code_lines){.lowest_line = code->co_firstlineno, .line_count = 1,
-                                         .damage = "its lines are too far apart"};
+        clp_code_lines_set_one(lines, code->co_firstlineno);
+        lines->damage = "its lines are too far apart";
     }
-    return true;
+    bool done = clp_code_lines_fold(lines, &recorder->mem, clp_statements_of(recorder->statements, text), code);
+    if (!done)
+        clp_code_lines_clear(lines, &recorder->mem);
+    return done;
 }
 
 bool clp_attach_hang(struct clp_selected *selected, PyObject *code)
@@ -29,7 +34,7 @@ struct clp_selected *clp_attach_more(struct clp_recorder *recorder, PyCodeObject
 {
     struct clp_code_lines lines;
 
-    if (!clp_code_lines_init(&lines, &recorder->mem, code, &recorder->bytecode))
+    if (!clp_attach_read_shape(recorder, code, known->text, &lines))
         return NULL;
     struct clp_selected *selected =
         clp_recorder_new_selected(recorder, (PyObject *)code, known->function, &lines);

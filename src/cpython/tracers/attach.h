@@ -6,9 +6,11 @@
 
 #include "cpython/recorder/selected.h"
 
-/* Reads the lines of the code. For code that must be left alone *lines has only the first line, and lines->damage
+/* Reads the lines of the code, which was compiled from the text of this number: the first lines of its statements where
+ * statements count. For code that must be left alone *lines has only the first line, and lines->damage
  * says why. False with an exception set. */
-bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, struct clp_code_lines *lines);
+bool clp_attach_read_shape(struct clp_recorder *recorder, PyCodeObject *code, uint32_t text,
+                           struct clp_code_lines *lines);
 
 /* Attaches the data to the code object, which takes it over, also when this fails. False with an exception set. */
 bool clp_attach_hang(struct clp_selected *selected, PyObject *code);

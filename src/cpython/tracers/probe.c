@@ -79,8 +79,7 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
     selected->holders++;
     probe->selected = selected;
     probe->line = what.line;
-    probe->place =
-        clp_block_place((uint32_t)what.line - (uint32_t)selected->shape.lowest_line);
+    probe->place = clp_block_place(clp_code_lines_find(&selected->shape, what.line));
     return (PyObject *)probe;
 }
 

@@ -7,23 +7,27 @@
 
 /* ---- places ---- */
 
-/* Adds the block to the table of functions: from the line of the `with` to the end of the body that it stands
- * in. */
+/* Adds the block to the table of functions: the line of the `with` and all lines of the body behind it. */
 static bool add_function(struct clp_code_window *window, struct clp_with_place *place, uint32_t text)
 {
     const PyCodeObject *code = (PyCodeObject *)place->code;
     const struct clp_code_lines *lines = &place->selected.shape;
-    int64_t end = (int64_t)lines->lowest_line + lines->line_count;
+    uint32_t above = 0;
+
+    while (lines->lines != NULL && above < lines->line_count && lines->lines[above] < place->first)
+        above++;
+    bool known = lines->lines != NULL && above < lines->line_count && lines->lines[above] == place->first;
     const struct clp_function wanted = {
         .first_line = place->first,
         .lowest_line = place->first,
-        .line_count = end > place->first ? (uint32_t)(end - place->first) : 1,
+        .line_count = known ? lines->line_count - above : 1,
+        .lines = known ? lines->lines + above : NULL,
         .text = text,
         .generator = true, /* another stay at the same address may have been kept under this key */
         .awaits = (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0,
     };
 
-    if (wanted.line_count > CLP_FUNCTION_MOST_LINES) {
+    if (clp_code_lines_span(lines) > CLP_FUNCTION_MOST_LINES) {
         PyErr_NoMemory();
         return false;
     }

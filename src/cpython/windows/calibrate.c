@@ -166,7 +166,7 @@ static const struct clp_cell *watched(const struct clp_recorder *recorder, struc
         return NULL;
     const struct clp_block *block = thread->blocks[selected->function];
     int32_t first_line = recorder->engine.functions.items[selected->function].first_line;
-    return &block->cells[first_line + callee.line - block->lowest_line];
+    return &block->cells[clp_line_map_find(block->map, first_line + callee.line)];
 }
 
 /* Times one run. False with an exception set. */

@@ -2,6 +2,7 @@
 #include "prepare.h"
 #include "decorators.h"
 #include "cpython/compat/inner_code.h"
+#include "cpython/tracers/attach.h"
 #include "selecting.h"
 #include "cpython/tracers/tracer.h"
 
@@ -50,7 +51,7 @@ static PyObject *with_probes(const struct preparation *preparation, PyObject *co
                                     .text = preparation->text};
     const char *reason;
 
-    if (!clp_code_lines_init(&original.shape, &recorder->mem, (PyCodeObject *)code, &recorder->bytecode)) {
+    if (!clp_attach_read_shape(recorder, (PyCodeObject *)code, preparation->text, &original.shape)) {
         Py_DECREF(code);
         return NULL;
     }

@@ -13,13 +13,13 @@
 /* ---- code ---- */
 
 static bool add_function(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
-                         uint32_t text, struct clp_code_lines *lines, uint32_t *number)
+                         uint32_t text, const struct clp_code_lines *lines, uint32_t *number)
 {
-    clp_code_lines_fold(lines, clp_statements_of(window->recorder->statements, text), code->co_firstlineno);
     const struct clp_function wanted = {
         .first_line = code->co_firstlineno,
         .lowest_line = lines->lowest_line,
         .line_count = lines->line_count,
+        .lines = lines->lines,
         .text = text,
         .instructions = lines->instructions,
         .generator = (code->co_flags & CLP_SUSPENDS) != 0,
@@ -37,7 +37,7 @@ static struct clp_selected *make_selected(struct clp_code_window *window, PyCode
     struct clp_code_lines lines;
     uint32_t number;
 
-    if (!clp_attach_read_shape(recorder, code, &lines))
+    if (!clp_attach_read_shape(recorder, code, text, &lines))
         return NULL;
     if (!add_function(window, code, name, text, &lines, &number)) {
         clp_code_lines_clear(&lines, &recorder->mem);

@@ -171,7 +171,7 @@ struct part {
     size_t count;
 };
 
-#define PARTS 4
+#define PARTS 5
 
 static void put(struct clp_chunk *chunk, struct clp_live_record record,
                 const struct part parts[PARTS])
@@ -237,6 +237,7 @@ void clp_live_note_function(void *listener, const struct clp_function *function)
     };
     const struct part parts[PARTS] = {
         {&facts, sizeof facts},
+        {function->lines, function->line_count * sizeof *function->lines},
         {function->file, strlen(function->file) + 1},
         {function->name, strlen(function->name) + 1},
         {function->instructions, function->instructions != NULL ? function->line_count : 0}};

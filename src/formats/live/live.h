@@ -23,7 +23,7 @@
 #include "engine/threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 10
+#define CLP_LIVE_VERSION 11
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* The head of the file. Its texts end in a 0. */
@@ -62,7 +62,7 @@ enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMA
 
 /* The head of a record. Its bytes follow, then zeroes up to a multiple of 8.
  *
- *   function   struct clp_live_function, file, 0, name, 0, a byte for each line if its flags say so
+ *   function   struct clp_live_function, its lines, file, 0, name, 0, a byte for each line if its flags say so
  *   text       the text
  *   command    the program's command line, 0
  *   own        the number, 4 bytes, of a function that was foreign so far and is now this run's, too */
@@ -74,7 +74,7 @@ struct clp_live_record {
 
 struct clp_live_function {
     int32_t first_line, lowest_line;
-    uint32_t line_count;
+    uint32_t line_count; /* as many lines follow, ascending, 4 bytes each */
     uint32_t flags;
 };
 

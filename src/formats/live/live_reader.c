@@ -81,23 +81,38 @@ static clp_status read_own(struct clp_live_reader *reader, const char *at, size_
     return add_own(reader, number);
 }
 
+/* Are these the lines of a function, ascending from its lowest? */
+static bool are_lines(const struct clp_live_function *facts, const int32_t *lines)
+{
+    uint32_t count = facts->line_count;
+
+    if (facts->lowest_line < 0 || (count != 0 && lines[0] != facts->lowest_line))
+        return false;
+    for (uint32_t i = 1; i < count; i++)
+        if (lines[i] <= lines[i - 1])
+            return false;
+    return count == 0 || lines[count - 1] - lines[0] < (int32_t)CLP_FUNCTION_MOST_LINES;
+}
+
 static clp_status read_function(struct clp_live_reader *reader, const char *at, uint32_t text,
                                 size_t bytes)
 {
     struct clp_live_function facts;
-    const char *end = at + bytes, *file = at + sizeof facts;
+    const int32_t *lines = (const int32_t *)(const void *)(at + sizeof facts); /* records are aligned to 8 bytes */
+    const char *end = at + bytes;
     uint32_t number;
 
     if (bytes < sizeof facts)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     memcpy(&facts, at, sizeof facts);
+    if ((bytes - sizeof facts) / sizeof *lines < facts.line_count || !are_lines(&facts, lines))
+        return refuse(reader, CLP_CORRUPT, at, "no function is like this");
+    const char *file = (const char *)(lines + facts.line_count);
     size_t counts = (facts.flags & CLP_LIVE_INSTRUCTIONS) != 0 ? facts.line_count : 0;
-    if (bytes - sizeof facts < counts + 2 || (end -= counts)[-1] != 0)
+    if ((size_t)(end - file) < counts + 2 || (end -= counts)[-1] != 0)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     const char *name = file + strlen(file) + 1;
-    if (name >= end || name + strlen(name) + 1 != end || facts.first_line < 0 ||
-        facts.lowest_line < 0 || facts.line_count > CLP_FUNCTION_MOST_LINES ||
-        facts.lowest_line > INT32_MAX - (int32_t)facts.line_count)
+    if (name >= end || name + strlen(name) + 1 != end || facts.first_line < 0)
         return refuse(reader, CLP_CORRUPT, at, "no function is like this");
     /* clp_functions_add copies everything, so the casts from const are safe */
     const struct clp_function wanted = {
@@ -106,6 +121,7 @@ static clp_status read_function(struct clp_live_reader *reader, const char *at, 
         .first_line = facts.first_line,
         .lowest_line = facts.lowest_line,
         .line_count = facts.line_count,
+        .lines = lines,
         .text = text,
         .instructions = counts != 0 ? (uint8_t *)(uintptr_t)end : NULL,
         .generator = (facts.flags & CLP_LIVE_GENERATOR) != 0,

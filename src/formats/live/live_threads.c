@@ -72,6 +72,7 @@ static clp_status take_into(struct clp_live_reader *reader, struct clp_live_list
         return no_memory(reader);
     *slot = block;
     block->latest = NULL;
+    block->map = function->map;
     clp_block_place_memory(block, with_rss);
     clp_live_tidy_block(block);
     return CLP_OK;

@@ -171,3 +171,28 @@ Test(functions, out_of_memory_leaves_the_table_as_it_was)
     } while (failed);
     cr_assert_gt(fail_at, 80);
 }
+
+Test(functions, a_line_has_a_cell_if_code_stands_on_it)
+{
+    struct clp_function sparse = named("a.py", "f", 10);
+    struct clp_functions functions;
+    struct test_mem test;
+
+    clp_functions_init(&functions, test_mem_init(&test, 0));
+    sparse.lines = (int32_t[]){10, 11, 900};
+    const struct clp_line_map *map = (add(&functions, sparse), functions.items[0].map);
+    cr_expect_eq(map->span, 891);
+    cr_expect_eq(map->count, 3);
+    for (int32_t line = 0; line < 1000; line++) {
+        uint32_t cell = line == 10 ? 0 : line == 11 ? 1 : line == 900 ? 2 : CLP_NO_CELL;
+        cr_assert_eq(clp_line_map_find(map, line), cell, "line %d", line);
+    }
+    cr_expect_eq(functions.items[0].lines[2], 900);
+    cr_assert_eq(add(&functions, named("a.py", "f", 10)), 1, "lines 10 to 12 are another function");
+    sparse.lines = (int32_t[]){10, 12, 900};
+    cr_assert_eq(add(&functions, sparse), 2);
+    sparse.lines = (int32_t[]){10, 11, 900};
+    cr_assert_eq(add(&functions, sparse), 0);
+    clp_functions_clear(&functions);
+    test_mem_check_empty(&test);
+}

@@ -377,14 +377,14 @@ Test(live, damaged_all_over_no_sum_overflows)
     end(&fixture);
 }
 
-/* The bytes of the file where the record of the function lies that is called `name`. */
-static struct clp_live_record *record_of(struct clp_buf *bytes, const char *name)
+/* The bytes of the file where the record of the function lies that is called `name` and has so many lines. */
+static struct clp_live_record *record_of(struct clp_buf *bytes, const char *name, size_t line_count)
 {
     size_t count = strlen(name) + 1;
 
     for (size_t at = sizeof(struct clp_live_header); at + count <= bytes->used; at++)
         if (memcmp(bytes->bytes + at, name, count) == 0)
-            return (struct clp_live_record *)(bytes->bytes + at - strlen("f.py") - 1 -
+            return (struct clp_live_record *)(bytes->bytes + at - strlen("f.py") - 1 - line_count * sizeof(int32_t) -
                                               sizeof(struct clp_live_function) -
                                               sizeof(struct clp_live_record));
     return NULL;
@@ -416,7 +416,7 @@ Test(live, how_many_instructions_lines_have_is_kept)
     clp_profile_clear(&profile);
     clp_buf_init(&bytes, &mem);
     take_file(&bytes);
-    struct clp_live_record *found = record_of(&bytes, "counted");
+    struct clp_live_record *found = record_of(&bytes, "counted", 3);
     cr_assert_not_null(found);
     cr_assert_eq(decode(&bytes, &test), CLP_OK);
     while (found->bytes-- > 0)
