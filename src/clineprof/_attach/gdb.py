@@ -132,6 +132,7 @@ def _rehearse(gdb, target):
     try:
         process = _start(target)
         double = Target(process.pid)
+        double.root = target.root  # which stays when the double has ended
         folder = Folder(double)
         try:
             folder.write("script.py", ANSWER)
