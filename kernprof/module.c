@@ -18,6 +18,7 @@
 #include "cpython/object/profiler.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
+#include "os/pages.h"
 #include "profile/amount.h"
 #include "cpython/tracers/tracers.h"
 #include <math.h>
@@ -164,6 +165,17 @@ static PyObject *module_call_soon(PyObject *module, PyObject *function)
     Py_RETURN_FALSE;
 }
 
+static PyObject *module_unmap_page(PyObject *module, PyObject *number)
+{
+    void *page = PyLong_AsVoidPtr(number);
+
+    (void)module;
+    if (page == NULL && PyErr_Occurred())
+        return NULL;
+    clp_pages_unmap_foreign(page);
+    Py_RETURN_NONE;
+}
+
 /* ---- the module ---- */
 
 static PyMethodDef module_methods[] = {
@@ -190,6 +202,8 @@ static PyMethodDef module_methods[] = {
     {"call_soon", module_call_soon, METH_O,
      "call_soon(function)\n--\n\nHas the main thread call function() before its next instructions. False if too many calls\n"
      "wait already."},
+    {"unmap_page", module_unmap_page, METH_O,
+     "unmap_page(address)\n--\n\nUnmaps the page that gdb has mapped at this address for `clineprof attach`."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"tracers", module_tracers, METH_NOARGS,

@@ -185,6 +185,11 @@ static clp_status make_file(struct clp_pages *pages, const char *path, struct cl
     return CLP_OK;
 }
 
+void clp_pages_unmap_foreign(void *page)
+{
+    munmap(page, 1); /* the system unmaps whole pages */
+}
+
 clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const char *path,
                           struct clp_fault *fault)
 {

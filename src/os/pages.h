@@ -49,6 +49,9 @@ void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped);
 /* Gives back what clp_pages_map returned; `mapped` as it said. The file does not shrink. */
 void clp_pages_unmap(struct clp_pages *pages, void *block, size_t mapped);
 
+/* Unmaps the page at an address where somebody else has mapped one. */
+void clp_pages_unmap_foreign(void *page);
+
 /* Makes the file, which must not exist; from now on memory comes from it. On CLP_IO (fault->os_error says
  * why) or CLP_NO_MEMORY nothing has changed. */
 clp_status clp_pages_open(struct clp_pages *pages, struct clp_mem *mem, const char *path,

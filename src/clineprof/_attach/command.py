@@ -18,11 +18,14 @@ from clineprof._boot.targets import cut
 ME = "clineprof"
 GRACE = 60.0  # seconds that writing the profile may take
 
-# What the target executes. It may come to it late, when nobody waits any more; then it only cleans up. The names that
-# it uses are not seen by the program, as the interpreter gives the script a namespace of its own.
+# What the target executes. It may come to it late, when nobody waits any more; then it only cleans up. A fork of it may
+# come to it, too, and does nothing. The names that it uses are not seen by the program, as the door gives the script a
+# namespace of its own, in which gdb's door puts `page`.
 SCRIPT = """\
 import os, sys, time
-if time.time() > {deadline!r}:
+if os.getpid() != {pid}:
+    pass
+elif time.time() > {deadline!r}:
     for name in os.listdir({here!r}):
         os.unlink({here!r} + name)
     os.rmdir({here!r})
@@ -30,9 +33,16 @@ else:
     sys.path.insert(0, {package!r})
     try:
         import clineprof._attach.window
+        sys.modules["clineprof._boot"].core()
+    except Exception as error:
+        import json, socket
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect({here!r} + "socket")
+            connection.sendall(json.dumps({{"failed": "it cannot import clineprof: %s" % error}}).encode() + b"\\n")
+    else:
+        sys.modules["clineprof._attach.window"].begin({here!r} + "request.json", globals().get("page"))
     finally:
         sys.path.remove({package!r})
-    sys.modules["clineprof._attach.window"].begin({here!r} + "request.json")
 """
 
 
@@ -133,6 +143,7 @@ class Visit:
     def run(self):
         """Returns the exit code. Raises Refused."""
         package = _package(self.target)
+        open_door = doors.door(self.target)
         folder = Folder(self.target)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
@@ -144,8 +155,8 @@ class Visit:
                            "folder": folder.inside(""), **self.request(folder)}  # fmt: skip
                 folder.write("request.json", json.dumps(request))
                 folder.write("script.py", SCRIPT.format(
-                    package=package, here=folder.inside(""), deadline=request["deadline"]))  # fmt: skip
-                doors.open_door(self.target, folder.inside("script.py"))
+                    pid=self.target.own_pid, package=package, here=folder.inside(""), deadline=request["deadline"]))  # fmt: skip
+                open_door(self.target, folder)
                 with self._accept(listener) as connection:
                     return self.talk(connection)
         finally:
@@ -271,13 +282,21 @@ COMMANDS = {"attach": Attachment, "dump": Dump}
 def _package(target):
     """The folder of the package that the target can import. Raises Refused if there is none for its interpreter."""
     folder = os.path.abspath(__file__).rsplit("/", 3)[0]
-    version = "%d%d" % target.version
-    for name in os.listdir(folder + "/clineprof"):
-        if name.startswith("_core.cpython-%s-" % version) and os.path.exists(target.root + folder):
-            return folder
-    raise Refused("no clineprof module is built for %s (Python %d.%d), which process %d runs; %s" % (
-        target.exe, *target.version, target.pid,
-        _boot.remedy(folder).replace(sys.executable, _boot.core().quoted(target.exe))))  # fmt: skip
+    if not _has_module(folder, target.build):
+        raise Refused("no clineprof module is built for %s (Python %d.%d), which process %d runs; %s" % (
+            target.exe, *target.version, target.pid,
+            _boot.remedy(folder).replace(sys.executable, _boot.core().quoted(target.exe))))  # fmt: skip
+    if not _has_module(target.root + folder, target.build):
+        raise Refused("process %d has a file system of its own, without the folder '%s'; mount it there, read-only"
+                      % (target.pid, folder))
+    return folder
+
+
+def _has_module(folder, build):
+    try:
+        return any(name.startswith("_core.cpython-%s-" % build) for name in os.listdir(folder + "/clineprof"))
+    except OSError:
+        return False
 
 
 def _name(pid):

@@ -2,30 +2,27 @@
 """The ways to have a running interpreter execute a script.
 
 From 3.14 on the interpreter has a door of its own: sys.remote_exec (PEP 768). It must be called by an interpreter of
-the same version. An older interpreter must listen to a signal (listen.py)."""
+the same version. An older interpreter listens to a signal (listen.py), or is reached through gdb (gdb.py)."""
 import os
 import signal
 import subprocess
 import sys
 
+from clineprof._attach import gdb
 from clineprof._attach.place import Refused
 
 KNOCK = "import sys; sys.remote_exec(int(sys.argv[1]), sys.argv[2])"
 
 
-def open_door(target, script):
-    """Has the target execute the script soon; `script` is the path as the target sees it. Raises Refused, and then
-    nothing has happened."""
+def door(target):
+    """Returns the function that has the target execute a folder's script.py soon: open(target, folder). Raises Refused
+    if there is none. So does the function, and then nothing has happened."""
     if target.signal is not None:
-        _signal(target)
-    elif target.version >= (3, 14):
-        _remote_exec(target, script)
-    else:
-        raise Refused("process %d is Python %d.%d, which lets nobody in unless it listens: call clineprof.listen() in "
-                      "the program, or start it with CLINEPROF_SIGNAL=USR2" % (target.pid, *target.version))
+        return _signal
+    return _remote_exec if target.version >= (3, 14) else gdb.door(target)
 
 
-def _signal(target):
+def _signal(target, folder):
     """A process without the handler would die of the signal, so everything is checked before it is sent. The file
     descriptor stands for this process, even if its number is given to another one meanwhile."""
     try:
@@ -44,10 +41,11 @@ def _signal(target):
         os.close(descriptor)
 
 
-def _remote_exec(target, script):
+def _remote_exec(target, folder):
     python = _interpreter(target)
-    done = subprocess.run([python, "-I", "-S", "-c", KNOCK, str(target.pid), script], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="backslashreplace")
+    done = subprocess.run([python, "-I", "-S", "-c", KNOCK, str(target.pid), folder.inside("script.py")],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          errors="backslashreplace")
     if done.returncode == 0:
         return
     last = (done.stderr.strip().splitlines() or ["it ended with %d" % done.returncode])[-1]

@@ -7,7 +7,7 @@ import tempfile
 
 from clineprof._attach import MARK, PREFIX
 
-PYTHON = re.compile(r"/(?:lib)?python(3\.\d+)[a-z]*(?:\.so[.\d]*)?(?: \(deleted\))?$")
+PYTHON = re.compile(r"/(?:lib)?python(3)\.(\d+)([a-z]*)(?:\.so[.\d]*)?(?: \(deleted\))?$")
 
 
 class Refused(Exception):
@@ -20,7 +20,8 @@ class Target:
     pid: its number here; own_pid: its number in its own pid namespace
     uid, gid: its effective user and group
     exe: the path of its interpreter in its own file system
-    version: (3, 14)
+    version: (3, 14); build: "314", or "314t" without the GIL, which the name of a C module has
+    ranges: [(start, end), ..] of its memory; mapped: {address of the beginning of a file: its path}
     root: the path of its file system, "" if it is ours
     signal: the number of the signal that it listens to; None: it does not listen
     """
@@ -36,8 +37,11 @@ class Target:
         self.root = "" if self._is_in_our_mounts() else "/proc/%d/root" % pid
         rows = [line.split(None, 5) for line in self._read("maps").splitlines()]
         maps = [row[5] for row in rows if len(row) == 6]
+        self.ranges = [tuple(int(end, 16) for end in row[0].split("-")) for row in rows]
+        self.mapped = {start: row[5] for row, (start, _) in zip(rows, self.ranges)
+                       if len(row) == 6 and row[5].startswith("/") and int(row[2], 16) == 0}  # fmt: skip
         self.exe = self._exe()
-        self.version = self._version([self.exe, *maps])
+        self.version, self.build = self._version([self.exe, *maps])
         marks = [int(path[len(MARK):].split()[0]) for path in maps if path.startswith(MARK)]
         self.signal = marks[-1] if marks else None
 
@@ -52,6 +56,18 @@ class Target:
 
     def _status(self):
         return dict(line.partition(":\t")[::2] for line in self._read("status").splitlines())
+
+    def state(self):
+        """R: runs, S and D: waits, T: stopped, t: stopped by a debugger, .."""
+        return self._status()["State"][0]
+
+    def tracer(self):
+        """The number of the debugger that holds the process; 0: there is none."""
+        return int(self._status()["TracerPid"])
+
+    def environment(self):
+        """What it was started with."""
+        return dict(word.split("=", 1) for word in self._read("environ").split("\0") if word.find("=") > 0)
 
     def not_ours(self):
         if self.uid != os.geteuid():
@@ -88,7 +104,7 @@ class Target:
         for path in paths:
             found = PYTHON.search(path)
             if found:
-                return tuple(map(int, found[1].split(".")))
+                return (int(found[1]), int(found[2])), "".join(found.groups())
         raise Refused("process %d is not Python: it runs %s" % (self.pid, self.exe))
 
     def takes(self, signal):

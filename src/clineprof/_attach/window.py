@@ -30,9 +30,15 @@ _open = None  # the Window of this process; None: there is none
 _follows_forks = False
 
 
-def begin(path):
+def begin(path, page=None):
     """Opens the window that the request in this file describes, and returns. A request whose deadline is past does
-    nothing. A thread of its own ends the window. Never raises."""
+    nothing. A thread of its own ends the window. Never raises.
+
+    page: the address of a page with the line of Python that has called us; the window begins, and the page goes, as
+    soon as that line has ended
+    """
+    if page is not None and _boot.core().call_soon(lambda: _begin_without(page, path)):
+        return
     talk = None
     try:
         with open(path, encoding="utf-8") as file:
@@ -50,6 +56,11 @@ def begin(path):
         if talk is not None:
             talk.say("failed", _told(error))
             talk.close()
+
+
+def _begin_without(page, path):
+    _boot.core().unmap_page(page)
+    begin(path)
 
 
 def begin_own(request):
