@@ -59,10 +59,12 @@ FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildca
 ifneq ($(filter check,$(GOALS)),)
 FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
 FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
+FETCHES += $(if $(call has,gdb),,NO_GDB)
 endif
 SAY_VENV = FETCH packages for the Python tests with pip: about 750 MB in $(VENV)
 SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
 SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
+SAY_NO_GDB = SKIP  tests that attach through gdb: it is not installed; apt-get install gdb, about 4 MB
 SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
 SAY_NO_BROWSER = SKIP  tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB
 $(foreach what,$(FETCHES),$(info $()  $(SAY_$(what))))
