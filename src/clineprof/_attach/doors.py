@@ -5,6 +5,7 @@ From 3.14 on the interpreter has a door of its own: sys.remote_exec (PEP 768). I
 the same version. An older interpreter listens to a signal (listen.py), or is reached through gdb (gdb.py)."""
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -61,4 +62,14 @@ def _interpreter(target):
     if target.root:
         raise Refused("process %d has a file system of its own; run clineprof with Python %d.%d to reach it"
                       % (target.pid, *target.version))
-    return target.exe if os.access(target.exe, os.X_OK) else "/proc/%d/exe" % target.pid
+    path = target.exe if os.access(target.exe, os.X_OK) else "/proc/%d/exe" % target.pid
+    if target.uid != os.geteuid() and not _is_roots(path):
+        raise Refused("process %d runs %s, which others could change; run clineprof with Python %d.%d to reach it"
+                      % (target.pid, target.exe, *target.version))
+    return path
+
+
+def _is_roots(path):
+    """Can only root have written the file? Root runs no program of another user's making."""
+    about = os.stat(path)
+    return about.st_uid == 0 and about.st_mode & (stat.S_IWGRP | stat.S_IWOTH) == 0
