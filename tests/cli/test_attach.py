@@ -552,7 +552,7 @@ time.sleep(60)
 
 def own_loop(tmp_path, command, environment, text):
     """A program with a function f that counts itself: a started process, which has printed "ready"."""
-    (tmp_path / "app.py").write_text(LISTEN + text)
+    (tmp_path / "app.py").write_text(WAKES + text)  # it waits for its standard input
     started = subprocess.Popen([*map(str, command), "app.py"], cwd=tmp_path, env=clean_environment(environment),
                                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.PIPE)
     assert started.stdout.readline() == "ready\n", started.stderr.read()
@@ -591,7 +591,7 @@ def test_a_process_that_profiles_itself(tmp_path, how):
         loop.stdin.flush()
         assert loop.stdout.readline() == "done\n"
 
-    line = {mark: next(i for i, text in enumerate((LISTEN + OWN).splitlines(), 1) if mark in text)
+    line = {mark: next(i for i, text in enumerate((WAKES + OWN).splitlines(), 1) if mark in text)
             for mark in ("# counted", "# other")}
     turn()
     words = [*viewer_command(), "attach", loop.pid, "-s", "60", "-o", "out.lprof"]
