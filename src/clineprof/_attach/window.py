@@ -91,7 +91,11 @@ def _begin(request, talk):
             os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forget_in_child)
             _follows_forks = True
         window.start()
-        window.start_keeper()
+        caller = _forks_for()
+        if caller is None:
+            window.start_keeper()
+        else:
+            _start_behind(caller, caller.f_lasti)
     except BaseException as error:
         window.drop(("failed", _told(error)))
         if not isinstance(error, Exception):
@@ -114,6 +118,15 @@ def _after_fork():
         _start_behind(caller, caller.f_lasti)
     else:
         _open.start_keeper()
+
+
+def _forks_for():
+    """The frame that has called os.fork(), if we were called while our functions around that fork run. None: we were
+    not."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code not in (_before_fork.__code__, _after_fork.__code__):
+        frame = frame.f_back
+    return frame and frame.f_back
 
 
 def _start_behind(caller, place):
