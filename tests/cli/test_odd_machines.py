@@ -279,7 +279,7 @@ UNUSED = """
 """.split()
 # Without these a run says that nothing is kept if it is killed; or that the profile is in another place. Without the
 # others below it may say so, where a profile is replaced (-i).
-SAYS_SO = {"fallocate", "rename"}
+SAYS_SO = {"fallocate", "mremap", "rename"}
 MAY_SAY_SO = {"access,faccessat2", "fchmod"}
 
 

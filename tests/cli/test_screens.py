@@ -91,7 +91,7 @@ RICH = {"rich": {}, "no rich": {"PYTHONPATH": "norich"}}
 # Titles of columns that are aligned to the right.
 TITLES = re.compile("Line #|Hits|% Time|Time|Per Hit|% Self|Self incr.|Self/Hit|Self|% Program|Mem usage|Increment|Await"
                     "|Max|Grown|Largest|Occurrences|Calls(?! to)|Leaked|Per call|Per second|Confidence|Process|Parent"
-                    "|Wall|Lines|Events")
+                    "|Wall|Lines|Events|GC runs|GC")
 CHANGES = re.compile("(Old|New) #|(Hits|Time|Self|Max|Increment) (before|after|change|%)")
 
 

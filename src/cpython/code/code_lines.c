@@ -456,13 +456,18 @@ bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem,
         clp_code_lines_set_one(copy, shape->lowest_line);
         return true;
     }
-    if (!begin_lines(copy, mem, shape->line_count)) {
-        *copy = (struct clp_code_lines){0};
+    bool done = begin_lines(copy, mem, shape->line_count);
+    copy->line_count = shape->line_count;
+    if (shape->instructions != NULL)
+        copy->instructions = clp_mem_alloc(mem, shape->line_count, 1);
+    if (!done || (shape->instructions != NULL && copy->instructions == NULL)) {
+        clp_code_lines_clear(copy, mem);
         PyErr_NoMemory();
         return false;
     }
     memcpy(copy->lines, shape->lines, shape->line_count * sizeof *shape->lines);
-    copy->line_count = shape->line_count;
+    if (copy->instructions != NULL)
+        memcpy(copy->instructions, shape->instructions, shape->line_count);
     return true;
 }
 

@@ -65,7 +65,7 @@ static inline uint32_t clp_code_lines_span(const struct clp_code_lines *shape)
 /* Returns the place of the line among the lines; 0 for a line that the code does not have. */
 uint32_t clp_code_lines_find(const struct clp_code_lines *shape, int32_t line);
 
-/* Copies only the lines. Returns false with an exception set; *copy is then empty. Clear *copy with
+/* Copies only the lines and their instructions. Returns false with an exception set; *copy is then empty. Clear *copy with
  * clp_code_lines_clear. */
 bool clp_code_lines_copy_lines(struct clp_code_lines *copy, struct clp_mem *mem, const struct clp_code_lines *shape);
 
