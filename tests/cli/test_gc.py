@@ -11,7 +11,7 @@ import clineprof
 import profiles
 import pytest
 from clineprof import _boot
-from harness import run_ckernprof, run_viewer
+from harness import TRACER, run_ckernprof, run_viewer
 
 MS = 1_000_000
 SLACK = 0.01  # of two clocks
@@ -264,7 +264,7 @@ def test_a_profiler_that_is_not_on_leaves_no_callback(tmp_path):
         return gc.isenabled()
 
     before = list(gc.callbacks)
-    profiler = _boot.core().Profiler(memory=False)
+    profiler = _boot.core().Profiler(TRACER, memory=False)
     profiler.add_function(counted)
     profiler.start()
     assert len(gc.callbacks) == len(before) + 1
