@@ -29,7 +29,7 @@ static inline bool bench_enter(struct clp_thread *thread, struct clp_block *bloc
     top->cell->open++;
     thread->top = ++top;
     block->running++;
-    *top = (struct clp_activation){.block = block, .cell = cell, .code = code};
+    *top = (struct clp_activation){.block = block, .cell = cell, .code = code, .call = top[-1].call};
     cell->hits++;
     return true;
 }
