@@ -25,7 +25,7 @@
 #include "selecting.h"
 
 #define ROUNDS 15
-#define CALLS 100        /* iterations of each program's loop */
+#define CALLS 50         /* iterations of each program's loop; twice as many measured no better */
 #define LINES_IN_LOOP 9  /* line events of one iteration of lines(), and of globals() */
 #define TURN_LINES 2     /* line events of one iteration of turns() */
 #define INSTRUCTIONS_IN_LOOP 27 /* instructions of one iteration of lines() */
