@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resident.h"
 #include "hot.h"
+#include "threads.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,14 +37,13 @@ void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss)
     engine->knows_rss = true;
     set_rss(thread, rss, rss);
     thread->last_rss = rss;
-    thread->rss_span = engine->rss_span;
+    thread->read_span = clp_engine_read_span(engine);
 }
 
 void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
 {
     engine->rss_span = ticks;
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        thread->rss_span = ticks;
+    clp_engine_spread_spans(engine);
 }
 
 /* A read takes some ten times as long when the caches have lost its code and data. A thread that waits for the
@@ -181,7 +181,7 @@ static bool add_rss_to(struct clp_thread *thread)
         block = clp_block_new(pool, &thread->engine->functions.items[i], i, true);
         if (block == NULL)
             return false;
-        memcpy(block->cells, old->cells, old->line_count * (sizeof *old->cells + sizeof *clp_block_gc(old)));
+        memcpy(block->cells, old->cells, old->line_count * CLP_BLOCK_LINE_BYTES);
         block->running = old->running;
         block->total = old->total;
         block->total_correction = old->total_correction;

@@ -18,13 +18,13 @@
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
-                            "leak_limit", "started", "source", NULL};
+                            "leak_limit", "started", "source", "cpu", NULL};
     struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpz:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
-                                     &wishes.leak_limit, &wishes.started, &wishes.source) ||
+                                     &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu) ||
         !clp_setup_read_memory(memory, &wishes.memory))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "moments.h"
+#include "cpu_time.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
 
@@ -153,6 +154,7 @@ static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
 void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now)
 {
     (void)take_use(thread, now);
+    clp_cpu_time_begin(thread);
 }
 
 /* Notes a size, in a process with several threads. Where nothing has changed there is nothing to share. Then
@@ -197,7 +199,7 @@ static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thr
 /* Is it time to try again? Not with a second thread, which would change memory meanwhile. */
 static bool is_check_due(const struct clp_recorder *recorder, uint64_t now)
 {
-    return now >= recorder->check_at && clp_thread_alone();
+    return recorder->reading != 0 && now >= recorder->check_at && clp_thread_alone();
 }
 
 /* Does what is done from time to time beside a read. Returns the ticks that it took. */
@@ -212,17 +214,12 @@ static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *th
     return clp_clock_read(&recorder->clock) - start;
 }
 
-struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
-                                        uint64_t now)
+/* Reads memory for an event at `now`. */
+static void read_rss(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
     uint64_t files = recorder->file_bytes;
     int64_t rss;
 
-    if (CLP_UNLIKELY(thread->unhooked)) {
-        clp_greenlet_place_hook(&recorder->greenlets, thread);
-        if (!clp_engine_wants_rss(thread, now))
-            return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
-    }
     if (!read_memory(recorder, &rss, &recorder->file_bytes))
         rss = recorder->engine.rss;
     /* nobody knows which thread a child process belongs to: the first line that sees its change is charged */
@@ -232,9 +229,26 @@ struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct cl
         share_rss(recorder, thread, rss,
                   recorder->file_bytes > files ? recorder->file_bytes - files : 0, now);
     thread->reads++;
+}
+
+struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
+{
+    uint64_t waited = 0;
+
+    if (CLP_UNLIKELY(thread->unhooked)) {
+        clp_greenlet_place_hook(&recorder->greenlets, thread);
+        if (!clp_engine_wants_read(thread, now))
+            return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
+    }
+    if (clp_engine_wants_rss(thread, now))
+        read_rss(recorder, thread, now);
+    if (clp_engine_wants_cpu(thread, now))
+        waited = clp_cpu_time_read(thread);
     uint64_t end = clp_clock_read(&recorder->clock);
     uint64_t cost = clp_engine_read_cost(&recorder->engine, end - now);
     struct clp_moment moment = {end - cost, cost};
+    if (CLP_UNLIKELY(waited != 0))
+        moment.still += clp_cpu_time_read_queue(thread, waited);
     if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
         moment.still += work_beside(recorder, thread, now);
     return moment;
