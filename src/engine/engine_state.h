@@ -147,7 +147,7 @@ struct clp_rss_change {
 
 #define CLP_OPEN_CHANGES 16 /* when there are more, the oldest is dropped: it remains a change by other threads */
 
-/* How many ticks the quickest of the recent reads of resident memory took, and the quickest of those that came
+/* How many ticks the quickest of the recent reads of something took, and the quickest of those that came
  * after them. */
 struct clp_read_cost {
     uint64_t least, next;

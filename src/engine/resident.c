@@ -51,10 +51,8 @@ void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
 #define LONGEST_READ 16
 #define READS_OF_LATE 64
 
-uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks)
+uint64_t clp_read_cost_of(struct clp_read_cost *cost, uint64_t ticks)
 {
-    struct clp_read_cost *cost = &engine->read_cost;
-
     if (ticks < cost->least || cost->least == 0)
         cost->least = ticks;
     if (ticks < cost->next || cost->count == 0)

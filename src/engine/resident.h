@@ -46,7 +46,7 @@ void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss
 /* How many of the ticks that a read took are its cost. When a read takes many times as long as others, the
  * system has given the processor to another thread or process meanwhile. The rest is then wall time of the
  * program. */
-uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks);
+uint64_t clp_read_cost_of(struct clp_read_cost *cost, uint64_t ticks);
 
 /* Has nothing changed since this thread's last read, so that there is nothing to share? */
 static inline bool clp_engine_is_settled(const struct clp_thread *thread, int64_t rss)

@@ -419,7 +419,7 @@ static void run_event(struct run *run)
             else
                 clp_engine_note_rss(thread, run->resident);
             thread->reads++;
-            uint64_t cost = clp_engine_read_cost(&run->engine, (uint64_t)still);
+            uint64_t cost = clp_read_cost_of(&run->engine.read_cost, (uint64_t)still);
             now += (uint64_t)still - cost;
             still = (int64_t)cost;
         }

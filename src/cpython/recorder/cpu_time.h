@@ -19,8 +19,7 @@ void clp_cpu_time_begin(struct clp_thread *thread);
  * top has waited. */
 uint64_t clp_cpu_time_read(struct clp_thread *thread);
 
-/* Reads for how long the calling thread was in the run queue, if it has waited long enough to be worth it. Returns the
- * ticks that this took, in which the thread's clock must stand still. */
-uint64_t clp_cpu_time_read_queue(struct clp_thread *thread, uint64_t waited);
+/* Reads for how long the calling thread was in the run queue, if it has just waited long enough to be worth it. */
+void clp_cpu_time_read_queue(struct clp_thread *thread, uint64_t waited);
 
 #endif

@@ -231,24 +231,43 @@ static void read_rss(struct clp_recorder *recorder, struct clp_thread *thread, u
     thread->reads++;
 }
 
+/* Something was read between `start` and now. What the read took usually is its cost; the event is later by the rest. */
+static void end_read(struct clp_moment *moment, const struct clp_recorder *recorder, struct clp_read_cost *usual,
+                 uint64_t start)
+{
+    uint64_t ticks = clp_clock_read(&recorder->clock) - start, cost = clp_read_cost_of(usual, ticks);
+
+    moment->now += ticks - cost;
+    moment->still += cost;
+}
+
+static void read_cpu(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
+{
+    uint64_t start = clp_clock_read(&recorder->clock), waited = clp_cpu_time_read(thread);
+
+    end_read(moment, recorder, &recorder->cpu_cost, start);
+    if (CLP_LIKELY(waited == 0))
+        return;
+    start = clp_clock_read(&recorder->clock);
+    clp_cpu_time_read_queue(thread, waited);
+    end_read(moment, recorder, &recorder->queue_cost, start);
+}
+
 struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
-    uint64_t waited = 0;
+    struct clp_moment moment = {.now = now};
 
     if (CLP_UNLIKELY(thread->unhooked)) {
         clp_greenlet_place_hook(&recorder->greenlets, thread);
         if (!clp_engine_wants_read(thread, now))
             return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
     }
-    if (clp_engine_wants_rss(thread, now))
+    if (clp_engine_wants_rss(thread, now)) {
         read_rss(recorder, thread, now);
-    if (clp_engine_wants_cpu(thread, now))
-        waited = clp_cpu_time_read(thread);
-    uint64_t end = clp_clock_read(&recorder->clock);
-    uint64_t cost = clp_engine_read_cost(&recorder->engine, end - now);
-    struct clp_moment moment = {end - cost, cost};
-    if (CLP_UNLIKELY(waited != 0))
-        moment.still += clp_cpu_time_read_queue(thread, waited);
+        end_read(&moment, recorder, &recorder->engine.read_cost, now);
+    }
+    if (clp_engine_wants_cpu(thread, moment.now))
+        read_cpu(recorder, thread, &moment);
     if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
         moment.still += work_beside(recorder, thread, now);
     return moment;
