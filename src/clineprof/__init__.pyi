@@ -69,6 +69,7 @@ class Profiler:
         leak_limit: int = -1,
         started: bool = True,
         source: Literal["functions", "files", "none"] | None = None,
+        cpu: bool = False,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...
@@ -283,6 +284,7 @@ def listen(
     memory: bool | str = True,
     leaks: str | None = None,
     source: Literal["functions", "files", "none"] = "functions",
+    cpu: bool = False,
     outfile: str | PathLike[str] | None = None,
 ) -> None: ...
 def load(path: _Path, *more: _Path) -> Profile: ...

@@ -6,7 +6,7 @@
  *
  * A measure with a counter of its own in the engine also needs:
  *   - the field in engine/lines.h. struct clp_cell is full: it has 64 bytes, a cache line, which an assertion
- *     checks. struct clp_gc_cell stands behind it; struct clp_rss_cell and struct clp_heap_cell exist only when
+ *     checks. struct clp_gc_cell and struct clp_cpu_cell stand behind it; struct clp_rss_cell and struct clp_heap_cell exist only when
  *     memory is measured
  *   - merging and subtracting in engine/lines.c, where largest values have functions of their own
  *   - counting, in the plain events of engine/hot.h and in the others of engine/engine.c

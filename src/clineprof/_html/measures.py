@@ -17,7 +17,7 @@ class Measures:
 
     columns: {name: list}, without the columns in which every number is zero. Times are without garbage collections, which
         are an item of their own
-    total, self, gc: nanoseconds; gc_runs, hits, waiting, grown, increment, own_increment: sums over all lines; rss: the
+    total, self, gc: nanoseconds; gc_runs, hits, suspended, grown, increment, own_increment: sums over all lines; rss: the
         largest of a line, in bytes. own_increment is without the profiled functions that are called, as self is
     file: the file name, relative to the working folder if the file is inside it
     """
@@ -32,7 +32,7 @@ class Measures:
         self.gc, self.gc_runs = sum(column("gc", ())), sum(column("gc_runs", ()))
         self.self = sum(column("self", ())) + self.gc * ("self" in self.columns)
         self.hits = sum(column("hits", ()))
-        self.waiting = sum(column("await", ()))
+        self.suspended = sum(column("await", ()))
         self.rss = max(column("rss", ()), default=0)
         self.grown = sum(column("grown", ()))
         self.increment = self.grown - sum(column("released", ()))
