@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "resident.h"
 #include "hot.h"
-#include "threads.h"
 #include <stdlib.h>
 #include <string.h>
 

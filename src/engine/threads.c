@@ -24,12 +24,6 @@ void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *cos
         set_thread_costs(thread, costs);
 }
 
-void clp_engine_spread_spans(struct clp_engine *engine)
-{
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        thread->read_span = clp_engine_read_span(engine);
-}
-
 /* ---- making threads ---- */
 
 static struct clp_activation *new_stack(struct clp_engine *engine, size_t room)

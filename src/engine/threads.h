@@ -9,15 +9,6 @@
 /* Sets what events cost. Call it before the first event. All costs are 0 until then. */
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
 
-/* How many ticks must pass in a thread before anything is read. */
-static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
-{
-    return engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
-}
-
-/* Tells all threads of a change of the spans. */
-void clp_engine_spread_spans(struct clp_engine *engine);
-
 /* Counters for a new thread, owned by the engine. NULL: no memory. `now` starts its clock; `rss` is the
  * resident size at that time (0 if memory is not measured). */
 struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now, int64_t rss);

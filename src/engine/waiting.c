@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "waiting.h"
-#include "threads.h"
 
 void clp_engine_set_cpu_span(struct clp_engine *engine, uint64_t ticks, uint64_t noise)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/threads.h"
 #include "greenlet_place.h"
 #include "cpython/compat/raised.h"
 
