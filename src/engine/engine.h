@@ -41,8 +41,9 @@
  * the line has no interval. It is charged no line event. It is given what its instructions take (`work`), which
  * is subtracted from the caller's line, in whose interval the instructions run.
  *
- * Memory counts as time does, by stays and by intervals: see resident.h. For waiting see waiting.h. suspended.h and stacks.h keep the
- * bodies and whole stacks that are in no thread at the moment. threads.h and reaping.h keep the threads.
+ * Memory counts as time does, by stays and by intervals: see resident.h. For waiting see waiting.h. suspended.h and
+ * stacks.h keep the bodies and whole stacks that are in no thread at the moment. threads.h and reaping.h keep the
+ * threads.
  *
  * Not synchronised: one thread at a time may call the engine, the one that holds the interpreter's lock. That
  * thread may take activations off other threads' stacks. Only clp_engine_end_thread and clp_engine_top need no

@@ -199,7 +199,7 @@ static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thr
 /* Is it time to try again? Not with a second thread, which would change memory meanwhile. */
 static bool is_check_due(const struct clp_recorder *recorder, uint64_t now)
 {
-    return recorder->reading != 0 && now >= recorder->check_at && clp_thread_alone();
+    return now >= recorder->check_at && clp_thread_alone();
 }
 
 /* Does what is done from time to time beside a read. Returns the ticks that it took. */
@@ -231,9 +231,10 @@ static void read_rss(struct clp_recorder *recorder, struct clp_thread *thread, u
     thread->reads++;
 }
 
-/* Something was read between `start` and now. What the read took usually is its cost; the event is later by the rest. */
-static void end_read(struct clp_moment *moment, const struct clp_recorder *recorder, struct clp_read_cost *usual,
-                 uint64_t start)
+/* Something was read from `start` until now. Its cost is what such a read usually takes, at most; the event is later by
+ * the rest. */
+static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *usual, uint64_t start,
+                     struct clp_moment *moment)
 {
     uint64_t ticks = clp_clock_read(&recorder->clock) - start, cost = clp_read_cost_of(usual, ticks);
 
@@ -245,12 +246,12 @@ static void read_cpu(struct clp_recorder *recorder, struct clp_thread *thread, s
 {
     uint64_t start = clp_clock_read(&recorder->clock), waited = clp_cpu_time_read(thread);
 
-    end_read(moment, recorder, &recorder->cpu_cost, start);
+    end_read(recorder, &recorder->cpu_cost, start, moment);
     if (CLP_LIKELY(waited == 0))
         return;
     start = clp_clock_read(&recorder->clock);
     clp_cpu_time_read_queue(thread, waited);
-    end_read(moment, recorder, &recorder->queue_cost, start);
+    end_read(recorder, &recorder->queue_cost, start, moment);
 }
 
 struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
@@ -264,12 +265,12 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     }
     if (clp_engine_wants_rss(thread, now)) {
         read_rss(recorder, thread, now);
-        end_read(&moment, recorder, &recorder->engine.read_cost, now);
+        end_read(recorder, &recorder->engine.read_cost, now, &moment);
+        if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
+            moment.still += work_beside(recorder, thread, now);
     }
     if (clp_engine_wants_cpu(thread, moment.now))
         read_cpu(recorder, thread, &moment);
-    if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
-        moment.still += work_beside(recorder, thread, now);
     return moment;
 }
 

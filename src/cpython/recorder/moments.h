@@ -15,9 +15,9 @@ struct clp_moment {
     uint64_t still;
 };
 
-/* Reads resident memory and processor time, as far as they are wanted, for an event at `now`. If the read was interrupted, the event's time is that much
- * later: the system takes the processor from a thread that has used up its turn when the thread makes a system
- * call. The wait belongs to the line that ends, whose work used up the turn. */
+/* Reads resident memory and processor time, as far as they are wanted, for an event at `now`. If a read was interrupted,
+ * the event's time is that much later: the system takes the processor from a thread that has used up its turn when the
+ * thread makes a system call. The wait belongs to the line that ends, whose work used up the turn. */
 struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread,
                                         uint64_t now);
 
