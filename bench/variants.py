@@ -40,7 +40,7 @@ def clineprof(base, tracer, memory, label=None, more=(), launcher=CKERNPROF):
     import profiles
     head = [launcher, "-l", "--python", base, "-o", "{out}"]
     head += ["--tracer", tracer] if tracer else []
-    head += [*more] if memory else ["--no-memory"]
+    head += [*more] if memory else [*more, "--no-memory"]
     name = label or tracer + ("+memory" if memory else "")
     return Variant(name, head, profiles.read_clineprof)
 

@@ -9,7 +9,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEEDS = {"times": "", "memory": "", "heap": "`--heap` or `--leaks`", "native": "`--heap=native`"}
+NEEDS = {"times": "", "cpu": "`--cpu`", "queue": "`--cpu`", "memory": "", "heap": "`--heap` or `--leaks`",
+         "native": "`--heap=native`"}
 RANGE = {False: "0 to 2⁶⁴-1", True: "-2⁶³ to 2⁶³-1"}
 UNIT = {"ns": "ticks", "bytes": "bytes", "count": ""}
 

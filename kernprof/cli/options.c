@@ -261,6 +261,8 @@ static const struct clp_option run_rows[] = {
      .help = "with --timeline: record child processes, too"},
     {CLP_OPTION_NUMBER, 0, "pdb-mmem", .argument = "MIB", .standard = "", .field = RUN(pdb_mmem),
      .help = "stop in pdb when more than MIB are resident"},
+    {CLP_OPTION_SWITCH, 0, "cpu", .field = RUN(cpu),
+     .help = "split times into CPU and waiting"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
      .switches = true, .one_of = "python or native", .field = RUN(heap),
      .help = "count live memory; native: that of C code, too"},

@@ -63,6 +63,7 @@ struct clp_run_options {
     double timeline;      /* --timeline, seconds; 0: off */
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
+    bool cpu;             /* --cpu */
     const char *heap;     /* --heap: "python" or "native" allocators; NULL: off */
     double heap_interval; /* --heap-interval, bytes; 1: every block */
     const char *leaks;    /* --leaks, the text that says what ends an epoch; NULL: no leak verdicts */

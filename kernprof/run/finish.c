@@ -46,6 +46,18 @@ static void say_no_memory(const struct clp_run_options *options, const struct cl
         clp_console_complain_format(me, "memory is missing, because '%s' cannot be read", clp_proc_file(mode));
 }
 
+/* Says so if processor time is wanted, but the system does not tell it. */
+static void say_no_cpu(const struct clp_run_options *options, const struct clp_profile *profile)
+{
+    if (!options->cpu || profile->function_count == 0)
+        return;
+    if (profile->meta.has_cpu == 0)
+        clp_console_complain(me, "--cpu: processor time is missing, because the system refuses CLOCK_THREAD_CPUTIME_ID");
+    else if (profile->meta.has_queue == 0)
+        clp_console_complain(me, "--cpu: time in the run queue is missing, because '/proc/thread-self/schedstat' cannot "
+                                 "be read");
+}
+
 static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
 {
     if (run->options.verbosity < 0)
@@ -56,6 +68,7 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     if (clp_profiler_lost(run->recording.profiler))
         clp_console_complain(me, "memory ran out while profiling; some counts are missing");
     say_no_memory(&run->options, profile);
+    say_no_cpu(&run->options, profile);
     if (clp_profiler_displaced(run->recording.profiler))
         clp_console_complain(me, "another tool had replaced clineprof's trace function (sys.settrace); lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);

@@ -9,8 +9,8 @@ static PyObject *row_of(const struct clp_measure_row *row)
     static const char *const merges[] = {
         [CLP_MERGE_SUM] = "sum", [CLP_MERGE_MAX] = "largest", [CLP_MERGE_MAXABS] = "furthest from 0"};
     static const char *const needs[] = {
-        [CLP_NEEDS_TIMES] = "times", [CLP_NEEDS_MEMORY] = "memory", [CLP_NEEDS_HEAP] = "heap",
-        [CLP_NEEDS_NATIVE] = "native"};
+        [CLP_NEEDS_TIMES] = "times",   [CLP_NEEDS_CPU] = "cpu",   [CLP_NEEDS_QUEUE] = "queue",
+        [CLP_NEEDS_MEMORY] = "memory", [CLP_NEEDS_HEAP] = "heap", [CLP_NEEDS_NATIVE] = "native"};
 
     return Py_BuildValue("(sssssssiNN)", row->field, row->name, row->title, row->about, units[row->kind],
                          merges[row->merge], needs[row->needs], row->page,

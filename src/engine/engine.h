@@ -5,10 +5,13 @@
  * A tracer does this for each event of a selected function, in the thread in which the event happens:
  *
  *     now = the clock
- *     if (clp_engine_wants_rss(thread, now)) { clp_engine_note_rss(thread, resident bytes)
- *                                              or clp_engine_share_rss; later = the clock; }
+ *     if (clp_engine_wants_read(thread, now)) {
+ *         if (clp_engine_wants_rss(thread, now)) clp_engine_note_rss(thread, resident bytes)
+ *                                                or clp_engine_share_rss
+ *         if (clp_engine_wants_cpu(thread, now)) clp_waiting_note(thread, the clock, processor time)
+ *         later = the clock }
  *     clp_engine_enter | line | leave | suspend | resume (thread, .., now)
- *     if memory was read: clp_engine_stand_still(thread, later - now)
+ *     if something was read: clp_engine_stand_still(thread, later - now)
  *
  * The stack. The activations of a thread form a stack. thread->top is the innermost one. stack[0] is a floor
  * that is never a body, so every activation has a parent. An activation whose first line has not begun has no
@@ -38,8 +41,9 @@
  * the line has no interval. It is charged no line event. It is given what its instructions take (`work`), which
  * is subtracted from the caller's line, in whose interval the instructions run.
  *
- * Memory counts as time does, by stays and by intervals: see resident.h. suspended.h and stacks.h keep the
- * bodies and whole stacks that are in no thread at the moment. threads.h and reaping.h keep the threads.
+ * Memory counts as time does, by stays and by intervals: see resident.h. For waiting see waiting.h. suspended.h and
+ * stacks.h keep the bodies and whole stacks that are in no thread at the moment. threads.h and reaping.h keep the
+ * threads.
  *
  * Not synchronised: one thread at a time may call the engine, the one that holds the interpreter's lock. That
  * thread may take activations off other threads' stacks. Only clp_engine_end_thread and clp_engine_top need no

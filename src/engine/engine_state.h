@@ -82,6 +82,14 @@ struct clp_allocating {
     uint32_t busy;   /* not 0: in the allocator, or at the profiler's own work; nothing is counted */
 };
 
+/* A thread's processor time at its last read (waiting.h). */
+struct clp_waiting {
+    uint64_t at;     /* the clock itself; 0: it was not read yet */
+    uint64_t used;   /* processor time, ticks */
+    uint64_t queued; /* time in the run queue at its last read, ticks */
+    int64_t open;    /* waiting that no line has been given; negative: more processor time than time. Ticks */
+};
+
 /* A thread's counters. Thread and stack come from the pool, so that a reader of the pool's chunks finds the
  * lines that were being executed when the process died. */
 struct clp_thread {
@@ -98,7 +106,7 @@ struct clp_thread {
     /* For `return x`, `before` is what the line is charged (its work, and no line event), `after` what its
      * caller's line is. */
     struct clp_cost last_line;
-    uint64_t rss_span;            /* copy of engine->rss_span */
+    uint64_t read_span;     /* copy of clp_engine_read_span(engine) */
     uint32_t usage;         /* resident size at the last read, in CLP_USAGE_UNIT bytes */
     bool broken;            /* ran out of memory once; records nothing more */
     bool unhooked;          /* used by tracers: the next event must do what could not be done before */
@@ -121,6 +129,7 @@ struct clp_thread {
     int64_t others_grown, others_released;
     struct clp_gc_cell gc_outside; /* garbage collections outside all lines */
     struct clp_gc_cell gc_early;   /* those in the body on top, whose first line has not begun */
+    struct clp_waiting waiting;
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
     struct clp_thread *next;
@@ -138,7 +147,7 @@ struct clp_rss_change {
 
 #define CLP_OPEN_CHANGES 16 /* when there are more, the oldest is dropped: it remains a change by other threads */
 
-/* How many ticks the quickest of the recent reads of resident memory took, and the quickest of those that came
+/* How many ticks the quickest of the recent reads of something took, and the quickest of those that came
  * after them. */
 struct clp_read_cost {
     uint64_t least, next;
@@ -162,7 +171,9 @@ struct clp_engine {
     struct clp_calls calls;
     struct clp_costs costs;
     bool with_rss;
-    uint64_t rss_span; /* reads are skipped after fewer ticks: no memory can have changed */
+    uint64_t rss_span; /* memory is not read after fewer ticks, in which none can have changed */
+    uint64_t cpu_span; /* processor time is not read after fewer ticks (waiting.h); UINT64_MAX: never */
+    uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */
     struct clp_read_cost read_cost;

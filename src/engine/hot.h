@@ -16,6 +16,25 @@ static inline const struct clp_activation *clp_engine_top(const struct clp_threa
     return __atomic_load_n(&thread->top, __ATOMIC_RELAXED);
 }
 
+/* How many ticks must pass in a thread before anything is read. */
+static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
+{
+    return engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
+}
+
+/* Tells all threads of a change of the spans. */
+static inline void clp_engine_spread_spans(struct clp_engine *engine)
+{
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        thread->read_span = clp_engine_read_span(engine);
+}
+
+/* Has so much time passed since the thread's last event that memory or processor time must be read? */
+static inline bool clp_engine_wants_read(const struct clp_thread *thread, uint64_t now)
+{
+    return now - thread->stopped - thread->last >= thread->read_span;
+}
+
 /* Adds `cost`, in 1/256 ticks, to what the line on top is charged beyond its line events. */
 static inline void clp_engine_add_cost(struct clp_thread *thread, int64_t cost)
 {

@@ -97,7 +97,7 @@ void clp_pool_give(struct clp_pool *pool, void *area)
 
 size_t clp_block_bytes(uint32_t line_count, bool with_rss)
 {
-    size_t bytes = sizeof(struct clp_block) + line_count * (sizeof(struct clp_cell) + sizeof(struct clp_gc_cell));
+    size_t bytes = sizeof(struct clp_block) + line_count * CLP_BLOCK_LINE_BYTES;
 
     if (with_rss)
         bytes += line_count * (sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell));
@@ -106,7 +106,7 @@ size_t clp_block_bytes(uint32_t line_count, bool with_rss)
 
 void clp_block_place_memory(struct clp_block *block, bool with_rss)
 {
-    struct clp_rss_cell *rss = (struct clp_rss_cell *)(clp_block_gc(block) + block->line_count);
+    struct clp_rss_cell *rss = (struct clp_rss_cell *)(clp_block_cpu(block) + block->line_count);
 
     block->rss = with_rss ? rss : NULL;
     block->heap = with_rss ? (struct clp_heap_cell *)(rss + block->line_count) : NULL;
@@ -163,6 +163,12 @@ static void merge_cell(struct clp_cell *into, const struct clp_cell *from)
     merge_largest(into, from);
 }
 
+static void merge_cpu(struct clp_cpu_cell *into, const struct clp_cpu_cell *from)
+{
+    into->wait += from->wait;
+    into->queue += from->queue;
+}
+
 static void merge_rss(struct clp_rss_cell *into, const struct clp_rss_cell *from)
 {
     into->grown += from->grown;
@@ -184,6 +190,7 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
     for (uint32_t i = 0; i < into->line_count; i++) {
         merge_cell(&into->cells[i], &from->cells[i]);
         clp_gc_add(&clp_block_gc(into)[i], clp_block_gc(from)[i]);
+        merge_cpu(&clp_block_cpu(into)[i], &clp_block_cpu(from)[i]);
         if (into->rss != NULL && from->rss != NULL)
             merge_rss(&into->rss[i], &from->rss[i]);
         if (into->heap != NULL && from->heap != NULL)
@@ -199,6 +206,12 @@ static void subtract_cell(struct clp_cell *from, const struct clp_cell *base)
     from->self_correction -= base->self_correction;
     from->nested_correction -= base->nested_correction;
     from->await -= base->await;
+}
+
+static void subtract_cpu(struct clp_cpu_cell *from, const struct clp_cpu_cell *base)
+{
+    from->wait -= base->wait;
+    from->queue -= base->queue;
 }
 
 static void subtract_rss(struct clp_rss_cell *from, const struct clp_rss_cell *base)
@@ -221,6 +234,7 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
     for (uint32_t i = 0; i < from->line_count; i++) {
         subtract_cell(&from->cells[i], &base->cells[i]);
         clp_gc_subtract(&clp_block_gc(from)[i], clp_block_gc(base)[i]);
+        subtract_cpu(&clp_block_cpu(from)[i], &clp_block_cpu(base)[i]);
         if (from->rss != NULL && base->rss != NULL)
             subtract_rss(&from->rss[i], &base->rss[i]);
         if (from->heap != NULL && base->heap != NULL)

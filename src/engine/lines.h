@@ -5,6 +5,7 @@
  *   block ---> struct clp_block     what belongs to the function as a whole
  *              cells[line_count]    time: one cache line each
  *              gc[line_count]       garbage collections (garbage.h)
+ *              cpu[line_count]      waiting (waiting.h)
  *              rss[line_count]      memory, only when memory is measured
  *              heap[line_count]     what was allocated, only when memory is measured
  *
@@ -58,6 +59,12 @@ struct clp_rss_cell {
 struct clp_gc_cell {
     uint64_t ticks; /* part of the line's self time */
     uint64_t runs;
+};
+
+/* How long a line did not have the processor (waiting.h). Ticks, part of the line's self time. */
+struct clp_cpu_cell {
+    uint64_t wait;
+    uint64_t queue; /* the part of `wait` in which the thread could run, but had no processor */
 };
 
 /* What a line allocated, in bytes and blocks. A block that is resized counts again. */
@@ -143,6 +150,12 @@ static inline struct clp_gc_cell *clp_block_gc(const struct clp_block *block)
     return (struct clp_gc_cell *)(uintptr_t)(block->cells + block->line_count);
 }
 
+/* The waiting of all lines. It stands behind the garbage collections. */
+static inline struct clp_cpu_cell *clp_block_cpu(const struct clp_block *block)
+{
+    return (struct clp_cpu_cell *)(clp_block_gc(block) + block->line_count);
+}
+
 static inline void clp_gc_add(struct clp_gc_cell *into, struct clp_gc_cell from)
 {
     into->ticks += from.ticks;
@@ -194,6 +207,9 @@ static inline void clp_area_set_kind(struct clp_area *area, enum clp_area_kind k
 {
     __atomic_store_n(&area->kind, (uint32_t)kind, __ATOMIC_RELEASE);
 }
+
+/* What a line takes in each block, in bytes; memory comes on top. */
+#define CLP_BLOCK_LINE_BYTES (sizeof(struct clp_cell) + sizeof(struct clp_gc_cell) + sizeof(struct clp_cpu_cell))
 
 /* The size of a block in bytes. */
 size_t clp_block_bytes(uint32_t line_count, bool with_rss);

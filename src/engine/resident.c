@@ -36,14 +36,13 @@ void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss)
     engine->knows_rss = true;
     set_rss(thread, rss, rss);
     thread->last_rss = rss;
-    thread->rss_span = engine->rss_span;
+    thread->read_span = clp_engine_read_span(engine);
 }
 
 void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
 {
     engine->rss_span = ticks;
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        thread->rss_span = ticks;
+    clp_engine_spread_spans(engine);
 }
 
 /* A read takes some ten times as long when the caches have lost its code and data. A thread that waits for the
@@ -51,10 +50,8 @@ void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks)
 #define LONGEST_READ 16
 #define READS_OF_LATE 64
 
-uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks)
+uint64_t clp_read_cost_of(struct clp_read_cost *cost, uint64_t ticks)
 {
-    struct clp_read_cost *cost = &engine->read_cost;
-
     if (ticks < cost->least || cost->least == 0)
         cost->least = ticks;
     if (ticks < cost->next || cost->count == 0)
@@ -181,7 +178,7 @@ static bool add_rss_to(struct clp_thread *thread)
         block = clp_block_new(pool, &thread->engine->functions.items[i], i, true);
         if (block == NULL)
             return false;
-        memcpy(block->cells, old->cells, old->line_count * (sizeof *old->cells + sizeof *clp_block_gc(old)));
+        memcpy(block->cells, old->cells, old->line_count * CLP_BLOCK_LINE_BYTES);
         block->running = old->running;
         block->total = old->total;
         block->total_correction = old->total_correction;

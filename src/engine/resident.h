@@ -18,7 +18,7 @@
 /* Begins to measure the memory of a new thread. `rss` is the size of the process now. */
 void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss);
 
-/* Sets how many ticks are too few for any change of memory, in every thread. Reads are skipped when less has
+/* Sets how many ticks are too few for any change of memory, in every thread. Memory is not read when less has
  * passed. */
 void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks);
 
@@ -30,9 +30,10 @@ bool clp_engine_add_rss(struct clp_engine *engine);
  * line. `span` is what clp_engine_set_rss_span is given, UINT64_MAX to end reading. */
 void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span);
 
+/* Is memory to be read for an event at `now`? */
 static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_t now)
 {
-    return now - thread->stopped - thread->last >= thread->rss_span;
+    return now - thread->stopped - thread->last >= thread->engine->rss_span;
 }
 
 /* Takes a resident size that was read just before an event, while the process had no other thread. */
@@ -45,7 +46,7 @@ void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss
 /* How many of the ticks that a read took are its cost. When a read takes many times as long as others, the
  * system has given the processor to another thread or process meanwhile. The rest is then wall time of the
  * program. */
-uint64_t clp_engine_read_cost(struct clp_engine *engine, uint64_t ticks);
+uint64_t clp_read_cost_of(struct clp_read_cost *cost, uint64_t ticks);
 
 /* Has nothing changed since this thread's last read, so that there is nothing to share? */
 static inline bool clp_engine_is_settled(const struct clp_thread *thread, int64_t rss)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "thread.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -196,12 +198,34 @@ void clp_thread_get_counts(struct clp_thread_use *use)
     use->preemptions = (uint64_t)usage.ru_nivcsw;
 }
 
-void clp_thread_get_use(struct clp_thread_use *use)
+uint64_t clp_thread_cpu_nanos(void)
 {
     struct timespec time;
 
-    *use = (struct clp_thread_use){0};
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+bool clp_thread_queue_nanos(uint64_t *nanos)
+{
+    unsigned long long ran, queued;
+    char text[96];
+    int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+
+    if (file < 0)
+        return false;
+    ssize_t bytes = read(file, text, sizeof text - 1);
+    (void)close(file);
+    text[bytes > 0 ? bytes : 0] = 0;
+    if (sscanf(text, "%llu %llu", &ran, &queued) != 2)
+        return false;
+    *nanos = queued;
+    return true;
+}
+
+void clp_thread_get_use(struct clp_thread_use *use)
+{
+    *use = (struct clp_thread_use){.nanos = clp_thread_cpu_nanos()};
     clp_thread_get_counts(use);
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0)
-        use->nanos = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }

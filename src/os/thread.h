@@ -96,6 +96,13 @@ struct clp_thread_use {
 };
 void clp_thread_get_use(struct clp_thread_use *use);
 
+/* The processor time of the calling thread in nanoseconds; 0 where the system does not tell. */
+uint64_t clp_thread_cpu_nanos(void);
+
+/* Sets *nanos to the time that the calling thread was able to run, but waited for a processor: from
+ * /proc/thread-self/schedstat, which is opened for each call. False: it cannot be read; *nanos is as it was. */
+bool clp_thread_queue_nanos(uint64_t *nanos);
+
 /* Fills all but `nanos`. Reading a thread's processor time makes the kernel check whether its time slice is
  * over, and preempt it if so. */
 void clp_thread_get_counts(struct clp_thread_use *use);

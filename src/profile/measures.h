@@ -6,7 +6,7 @@
  *
  * A measure with a counter of its own in the engine also needs:
  *   - the field in engine/lines.h. struct clp_cell is full: it has 64 bytes, a cache line, which an assertion
- *     checks. struct clp_gc_cell stands behind it; struct clp_rss_cell and struct clp_heap_cell exist only when
+ *     checks. struct clp_gc_cell and struct clp_cpu_cell stand behind it; struct clp_rss_cell and struct clp_heap_cell exist only when
  *     memory is measured
  *   - merging and subtracting in engine/lines.c, where largest values have functions of their own
  *   - counting, in the plain events of engine/hot.h and in the others of engine/engine.c
@@ -28,7 +28,8 @@
  *   type     a 64-bit integer, with or without a sign
  *   merge    how two values of one line become one: SUM, MAX, or MAXABS (the value further from 0)
  *   kind     NANOS (nanoseconds), BYTES, COUNT
- *   needs    what a run must have recorded: TIMES (every run), MEMORY, HEAP (--heap), NATIVE (--heap=native)
+ *   needs    what a run must have recorded: TIMES (every run), CPU (--cpu), QUEUE (--cpu where the run queue can be
+ *            read), MEMORY, HEAP (--heap), NATIVE (--heap=native)
  *   page     where the HTML page shows it: 0 always, 1 where the screen is wide, 2 among all columns, 3 nowhere
  *   width    of the report's column, in characters
  *   name     for --columns, --sort-by, --measure and --fail-on
@@ -51,6 +52,12 @@
       "time that garbage collections took while the line ran, part of its self time")                          \
     X(gc_runs, uint64_t, SUM, COUNT, TIMES, 2, 9, "gc-runs", "GC runs",                                        \
       "number of garbage collections that ran while the line did")                                             \
+    X(cpu, uint64_t, SUM, NANOS, CPU, 0, 12, "cpu", "CPU",                                                     \
+      "processor time of the line itself, which is its self time less its waiting")                            \
+    X(wait, uint64_t, SUM, NANOS, CPU, 0, 12, "wait", "Wait",                                                  \
+      "self time without a processor: for a lock, a disk, the GIL, another process, or its turn")              \
+    X(queue, uint64_t, SUM, NANOS, QUEUE, 2, 12, "queue", "Queue",                                             \
+      "the part of the waiting in which the thread could run, but had no processor")                           \
     X(rss, uint64_t, MAX, BYTES, MEMORY, 1, 12, "mem", "Mem usage",                                            \
       "resident memory after the line, the largest seen")                                                      \
     X(grown, uint64_t, SUM, BYTES, MEMORY, 2, 12, "grown", "Grown", "sum of the rises of resident memory")     \
@@ -98,8 +105,10 @@ enum clp_measure {
 
 enum clp_measure_kind { CLP_MEASURE_NANOS, CLP_MEASURE_BYTES, CLP_MEASURE_COUNT };
 enum clp_measure_merge { CLP_MERGE_SUM, CLP_MERGE_MAX, CLP_MERGE_MAXABS };
-enum clp_measure_needs {
+enum clp_measure_needs { /* from MEMORY on: of memory */
     CLP_NEEDS_TIMES,
+    CLP_NEEDS_CPU,
+    CLP_NEEDS_QUEUE,
     CLP_NEEDS_MEMORY,
     CLP_NEEDS_HEAP,
     CLP_NEEDS_NATIVE

@@ -12,6 +12,10 @@ const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_meas
     switch (clp_measure_rows[measure].needs) {
     case CLP_NEEDS_MEMORY:
         return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
+    case CLP_NEEDS_CPU:
+        return meta->has_cpu != 0 ? NULL : "--cpu";
+    case CLP_NEEDS_QUEUE:
+        return meta->has_queue != 0 ? NULL : "--cpu, where /proc/thread-self/schedstat can be read";
     case CLP_NEEDS_HEAP:
         return meta->heap_interval != 0 ? NULL : "--heap or --leaks";
     case CLP_NEEDS_NATIVE:

@@ -124,8 +124,8 @@ struct clp_profile_call {
  *
  * Merging keeps the first known value of a text, of pid, start and own_bytes. It lists different tracers. It sums
  * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes.
- * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source and
- * gc_cleared. Different kinds of memory, or of epochs, become "mixed". */
+ * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source,
+ * gc_cleared, has_cpu and has_queue. Different kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -144,6 +144,8 @@ struct clp_profile_meta {
     uint64_t gc_outside;      /* nanoseconds of garbage collections while no line of the profile's functions ran */
     uint64_t gc_outside_runs; /* number of these collections */
     uint64_t gc_cleared;  /* 1: the program took the profiler out of gc.callbacks; later collections are missing */
+    uint64_t has_cpu;     /* 1: processor time was read (--cpu) */
+    uint64_t has_queue;   /* 1: time in the run queue was read, too */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
@@ -179,6 +181,8 @@ struct clp_profile_meta {
     X(gc_outside, TIME)             \
     X(gc_outside_runs, COUNT)       \
     X(gc_cleared, ASKED)            \
+    X(has_cpu, ASKED)               \
+    X(has_queue, ASKED)             \
     X(has_memory, FLAG)             \
     X(inexact_memory, FLAG)         \
     X(memory_step, COUNT)           \

@@ -314,6 +314,8 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->gc_outside = clp_measures_sum(meta->gc_outside, from->gc_outside);
     meta->gc_outside_runs = clp_measures_sum(meta->gc_outside_runs, from->gc_outside_runs);
     meta->gc_cleared = larger(meta->gc_cleared, from->gc_cleared);
+    meta->has_cpu = larger(meta->has_cpu, from->has_cpu);
+    meta->has_queue = larger(meta->has_queue, from->has_queue);
     if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;

@@ -34,9 +34,22 @@ static uint64_t within_time(uint64_t max, uint64_t time, uint64_t hits)
     return max < least ? least : max;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Splits the self time of *measures, which is known already. */
+static void set_cpu(const struct clp_cpu_cell *cell, double nanos_per_tick, struct clp_measures *measures)
+{
+    measures->wait = smaller(nanos((double)cell->wait, nanos_per_tick), measures->self);
+    measures->queue = smaller(nanos((double)cell->queue, nanos_per_tick), measures->wait);
+    measures->cpu = measures->self - measures->wait;
+}
+
 static struct clp_measures measures_of(const struct clp_charges *charges,
                                        const struct clp_block *block, uint32_t line,
-                                       double nanos_per_tick)
+                                       bool has_cpu, double nanos_per_tick)
 {
     const struct clp_cell *cell = &block->cells[line];
     const struct clp_gc_cell *gc = &clp_block_gc(block)[line];
@@ -57,6 +70,8 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     measures.max = within_time(measures.max, measures.time, measures.hits);
     if (measures.gc > measures.self) /* the profiler's own work in a collection is in no time */
         measures.gc = measures.self;
+    if (has_cpu)
+        set_cpu(&clp_block_cpu(block)[line], nanos_per_tick, &measures);
     if (block->rss != NULL) {
         const struct clp_rss_cell *rss = &block->rss[line];
         measures.grown = (uint64_t)rss->grown;
@@ -102,7 +117,7 @@ static bool may_begin(const struct clp_function *function, uint32_t cell)
 }
 
 static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
-                            double nanos_per_tick, struct clp_profile *profile,
+                            bool has_cpu, double nanos_per_tick, struct clp_profile *profile,
                             struct clp_profile_function *into)
 {
     const struct clp_function *function = &engine->functions.items[sum->function];
@@ -117,7 +132,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
             status = may_begin(function, i) ? clp_missed_add(profile, into, line) : CLP_OK;
             continue;
         }
-        struct clp_measures measures = measures_of(&charges, sum, i, nanos_per_tick);
+        struct clp_measures measures = measures_of(&charges, sum, i, has_cpu, nanos_per_tick);
         status = clp_profile_add_line(profile, into, line, &measures);
         profile->meta.events += cell->hits;
         lines.time += measures.time;
@@ -151,7 +166,7 @@ clp_status clp_snapshot_function(const struct clp_function *function, const char
 struct request {
     const struct clp_view *view;
     const struct clp_engine_copy *copy;
-    bool with_rss;
+    bool with_rss, with_cpu;
     double nanos_per_tick;
     struct clp_snapshot_places *places; /* of the functions so far */
 };
@@ -189,7 +204,7 @@ static clp_status add_function(const struct request *request, const struct clp_e
         status = clp_profile_set_text(profile, &into->compiler,
                                       engine->functions.items[sum->function].compiler);
     if (status == CLP_OK)
-        status = add_lines(engine, sum, request->nanos_per_tick, profile, into);
+        status = add_lines(engine, sum, request->with_cpu, request->nanos_per_tick, profile, into);
     if (status == CLP_OK)
         status = note_place(request, copy, sum, (size_t)(into - profile->functions));
     clp_block_free(&request->view->views->pool, sum);
@@ -259,11 +274,11 @@ static clp_status add_item(const struct request *request, const struct clp_view_
 }
 
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,
-                                  bool with_rss, double nanos_per_tick,
+                                  bool with_rss, bool with_cpu, double nanos_per_tick,
                                   struct clp_profile *profile)
 {
     struct clp_snapshot_places places = {.mem = profile->mem};
-    const struct request request = {view, copy, with_rss, nanos_per_tick, &places};
+    const struct request request = {view, copy, with_rss, with_cpu, nanos_per_tick, &places};
     struct clp_engine_totals totals;
     clp_status status = CLP_OK;
 
@@ -275,5 +290,6 @@ clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_
     clp_view_totals(view, &totals);
     fill_meta(&totals, nanos_per_tick, profile);
     profile->meta.has_memory = with_rss;
+    profile->meta.has_cpu = with_cpu;
     return status;
 }

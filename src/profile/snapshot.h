@@ -15,11 +15,11 @@ clp_status clp_snapshot_function(const struct clp_function *function, const char
                                  struct clp_profile *profile, struct clp_profile_function **into);
 
 /* Adds every function of the view with its lines that ran, in the order of selection. Fills the parts of meta that the
- * engine knows: overhead, events, reads, has_memory, others_grown, others_released, gc_outside, gc_outside_runs. Lines
- * that are running count up to the moment of `copy`. `with_rss` adds memory. On CLP_NO_MEMORY the profile holds a part
+ * engine knows: overhead, events, reads, has_memory, has_cpu, others_grown, others_released, gc_outside, gc_outside_runs.
+ * Lines that are running count up to the moment of `copy`. `with_rss` adds memory, `with_cpu` processor time. On CLP_NO_MEMORY the profile holds a part
  * and must still be cleared. */
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,
-                                  bool with_rss, double nanos_per_tick,
+                                  bool with_rss, bool with_cpu, double nanos_per_tick,
                                   struct clp_profile *profile);
 
 #endif

@@ -193,7 +193,7 @@ static void set_amount(enum clp_measure measure, const struct clp_column_scale *
     double value = clp_measure_value(measure, measures);
     bool is_size = row->merge == CLP_MERGE_MAX; /* an amount of memory, not a change of it: its 0 is shown */
 
-    if (row->needs != CLP_NEEDS_TIMES && measures->rss == 0)
+    if (row->needs >= CLP_NEEDS_MEMORY && measures->rss == 0)
         return;
     if (row->kind == CLP_MEASURE_NANOS)
         set_time(scale, value, width, cell);

@@ -87,7 +87,7 @@ static void add_waiting(const struct clp_hottest *hottest, const struct findings
 {
     struct clp_buf *out = table->out;
 
-    start_sentence(table, "Waiting (await): ");
+    start_sentence(table, "Suspended (await): ");
     clp_number_add_time(out, found->waiting.all);
     clp_buf_add_text(out, " in all; most ");
     add_place(hottest, &found->waiting, out);

@@ -514,6 +514,14 @@ static void add_memory_columns(struct report *report)
         clp_columns_add(&report->columns, "live");
 }
 
+static void add_cpu_columns(struct report *report)
+{
+    clp_columns_add(&report->columns, "cpu");
+    clp_columns_add(&report->columns, "wait");
+    if (report->profile->meta.has_queue != 0)
+        clp_columns_add(&report->columns, "queue");
+}
+
 static void choose_columns(struct report *report)
 {
     const struct clp_report_options *options = report->options;
@@ -530,6 +538,8 @@ static void choose_columns(struct report *report)
             clp_columns_add(&report->columns, "await");
         if (options->marked && options->gc == CLP_GC_USUAL && clp_columns_gc_tells(profile))
             clp_columns_add(&report->columns, "gc");
+        if (profile->meta.has_cpu != 0)
+            add_cpu_columns(report);
         if (memory)
             add_memory_columns(report);
     }

@@ -496,7 +496,8 @@ print(type(_).__name__, [(f.name, f["hits"]) for f in _.functions], _.has_memory
 def test_clineprof_options(shell, tmp_path):
     told = shell(
         F, "%%clineprof -p -u 1 -D all.lprof -T all.txt\ndef g(): pass\ng()",
-        "%%clineprof --no-memory -z\ndef g(): pass\nx = 1", "%%clineprof --heap\nx = bytes(10 ** 7)")
+        "%%clineprof --no-memory -z\ndef g(): pass\nx = 1", "%%clineprof --heap\nx = bytes(10 ** 7)",
+        "%%clineprof --cpu --no-memory\nimport time\ntime.sleep(0.1)")
     assert told[1].hits == {"<module>": {1: 1, 2: 1}} and "Timer unit: 1 s" in told[1].text
     assert (tmp_path / "all.txt").read_text() == told[1].text + "\n"
     ended = run([CKERNPROF.replace("ckernprof", "clineprof"), "all.lprof"], tmp_path)
@@ -504,7 +505,8 @@ def test_clineprof_options(shell, tmp_path):
     assert told[2].hits == {"<module>": {1: 1, 2: 1}} and "Mem usage" not in told[2].text
     assert told[3].error is None and "Live  Line Contents" in told[3].text
     live = [any("  Live  Line" in text for text in Shown(each.html, "pre").texts) for each in told[1:]]
-    assert live == [False, False, True]
+    assert live == [False, False, True, False]
+    assert "  Wait " in told[4].text and "  Wait " not in told[2].text
 
 
 def test_clineprof_of_a_statement(shell):

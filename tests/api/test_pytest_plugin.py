@@ -734,8 +734,8 @@ def test_too_few_calls_for_a_verdict_on_leaks(project):
 
 
 NAMES = (
-    "hits, time, raw_time, self, raw_self, awaited, max, gc, gc_runs, rss, grown, released, increment, "
-    "self_increment, largest, allocated, blocks, live, live_blocks, heap_peak, freed_in_line, leaks"
+    "hits, time, raw_time, self, raw_self, awaited, max, gc, gc_runs, cpu, wait, queue, rss, grown, released, "
+    "increment, self_increment, largest, allocated, blocks, live, live_blocks, heap_peak, freed_in_line, leaks"
 )
 WRONG = [
     ("tme=1", "there is no limit 'tme'; there are " + NAMES),

@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 
+import clineprof
 import pytest
 from harness import BUILD, SANITIZED, Profile, clean_environment, viewer_command
 from terminal import Top, on_terminal
@@ -199,6 +200,23 @@ def test_targets(target, tmp_path):
 def test_view(target):
     code, out, err = attach(target(LOOP), "-s", "0.3", "-v", "--no-memory")
     assert code == 0 and "Function: step at line" in out and "Mem usage" not in out
+
+
+def test_processor_time_and_waiting(target, tmp_path):
+    loop = target("""\
+import time
+print("ready", flush=True)
+def step():
+    time.sleep(0.02)  # waits
+while True:
+    step()
+""")
+    code, out, err = attach(loop, "-s", "0.5", "--cpu")
+    assert code == 0, err
+    functions = clineprof.load(tmp_path / "out.lprof").functions
+    [line] = [line for function in functions for line in function.lines if line.text.endswith("# waits")]
+    assert line.cpu + line.wait == line.self and line.wait > line.hits * 18e6
+    assert loop.end() == ""
 
 
 def test_an_asyncio_loop(target, tmp_path):

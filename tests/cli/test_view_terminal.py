@@ -114,7 +114,7 @@ def test_what_matters_stands_first(color, folder):
     assert re.match(r"\S+_name.py:3 +<module> +900    ms +42.4  import numpy", rows[1])
     at = lines.index("", 5)
     assert lines[at + 1] == (f"Memory: at most 300.000 MiB; most was added at {PLACE}:102 in {LONG}: 200.000 MiB")
-    assert lines[at + 2] == f"Waiting (await): 3.00 s in all; most at {PLACE}:101 in {LONG}: 3.00 s"
+    assert lines[at + 2] == f"Suspended (await): 3.00 s in all; most at {PLACE}:101 in {LONG}: 3.00 s"
     assert lines[at + 4].startswith("Total time")
     told = "\n".join(screen(folder, "--color", color, "--no-memory", "--function", "work", "p.lprof"))
     assert "Memory:" not in told and "Waiting" not in told

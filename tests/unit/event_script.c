@@ -7,6 +7,7 @@
 #include "snapshots.h"
 #include "engine/stacks.h"
 #include "engine/threads.h"
+#include "engine/waiting.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,6 +174,13 @@ static void set_memory(struct run *run)
     run->engine.with_rss = true;
     if (run->word < run->word_count)
         run->engine.rss_span = (uint64_t)next_number(run);
+}
+
+static void set_cpu(struct run *run)
+{
+    uint64_t span = (uint64_t)next_number(run);
+
+    clp_engine_set_cpu_span(&run->engine, span, (uint64_t)next_number(run));
 }
 
 static void set_thread(struct run *run)
@@ -389,11 +397,12 @@ static bool take_option(struct run *run, const char *name, int64_t *value)
 static void run_event(struct run *run)
 {
     uint64_t now = (uint64_t)next_number(run);
-    int64_t still = 0, grows = 0, frees = 0, waits = -1;
+    int64_t still = 0, grows = 0, frees = 0, waits = -1, used, queued;
     (void)take_option(run, "rss", &run->resident);
     bool shared = take_option(run, "grows", &grows) | take_option(run, "frees", &frees) |
                   take_option(run, "waits", &waits);
     (void)take_option(run, "still", &still);
+    bool has_used = take_option(run, "used", &used), has_queued = take_option(run, "queued", &queued);
     const char *name = next_word(run);
     struct clp_thread *thread = current_thread(run, now);
 
@@ -410,9 +419,16 @@ static void run_event(struct run *run)
             else
                 clp_engine_note_rss(thread, run->resident);
             thread->reads++;
-            uint64_t cost = clp_engine_read_cost(&run->engine, (uint64_t)still);
+            uint64_t cost = clp_read_cost_of(&run->engine.read_cost, (uint64_t)still);
             now += (uint64_t)still - cost;
             still = (int64_t)cost;
+        }
+        if (clp_engine_wants_cpu(thread, now) || (has_used && thread->waiting.at == 0)) {
+            if (!has_used)
+                fail(run, "used is missing");
+            uint64_t waited = clp_waiting_note(thread, now, (uint64_t)used);
+            if (has_queued)
+                clp_waiting_note_queue(thread, (uint64_t)queued, waited);
         }
         events[i].act(run, thread, now);
         clp_engine_stand_still(thread, (uint64_t)still);
@@ -707,6 +723,8 @@ static void run_line(struct run *run)
         set_cost(run);
     else if (take_word(run, "memory"))
         set_memory(run);
+    else if (take_word(run, "cpu"))
+        set_cpu(run);
     else if (take_word(run, "thread"))
         set_thread(run);
     else if (take_word(run, "expect"))

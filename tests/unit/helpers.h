@@ -123,7 +123,7 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            test_same_text(a->command, b->command) && test_same_text(a->memory, b->memory) &&
            a->others_grown == b->others_grown && a->others_released == b->others_released &&
            a->gc_outside == b->gc_outside && a->gc_outside_runs == b->gc_outside_runs &&
-           a->gc_cleared == b->gc_cleared &&
+           a->gc_cleared == b->gc_cleared && a->has_cpu == b->has_cpu && a->has_queue == b->has_queue &&
            a->pid == b->pid && a->start == b->start &&
            a->wall == b->wall && a->overhead == b->overhead &&
            a->overhead_error == b->overhead_error && a->events == b->events &&

@@ -23,7 +23,8 @@ static inline clp_status test_snapshot_take(struct clp_engine *engine, double na
     for (uint32_t i = 0; i < view.count; i++)
         view.items[i] = (struct clp_view_item){.function = i, .attached = true};
     clp_status status =
-        clp_snapshot_take_view(&view, &ended, engine->with_rss, nanos_per_tick, profile);
+        clp_snapshot_take_view(&view, &ended, engine->with_rss, engine->cpu_span != UINT64_MAX,
+                               nanos_per_tick, profile);
     free(view.items);
     clp_views_clear(&views);
     return status;

@@ -84,6 +84,7 @@ def _attach_parser(name):
     add("--memory", type=_one_of(MEMORY), default=True, metavar="MODE",
         help="off, rss, anon; slow uss, pss, tree (default: rss)")
     add("--no-memory", action="store_const", const="off", dest="memory", help="count hits and time only")
+    add("--cpu", action="store_true", help="split times into CPU and waiting")
     add("--leaks", nargs="?", type=_epoch, const="calls", metavar="EPOCH",
         help="tell which lines leak (docs/memory.md)")
     add("--source", type=_one_of(SOURCES), default="functions", metavar="WHOSE",
@@ -214,7 +215,7 @@ class Attachment(Visit):
             "outfile": folder.inside("profile.lprof") if self.collects else self.outfile,
             "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
             "exclude": options.exclude, "seconds": options.seconds, "memory": options.memory,
-            "leaks": options.leaks, "source": options.source,
+            "cpu": options.cpu, "leaks": options.leaks, "source": options.source,
         }  # fmt: skip
 
     def talk(self, connection):

@@ -231,7 +231,8 @@ class Window:
         # A process that was profiled before keeps its tracer.
         in_place = IN_PLACE and core.tracer() is None
         self.profiler = core.Profiler(tracer="monitoring" if in_place else None, memory=request["memory"],
-                                      source=request["source"], leaks=request["leaks"])
+                                      source=request["source"], leaks=request["leaks"],
+                                      cpu=request["cpu"])
         self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _command())
         excluded = request["exclude"] + ([] if request["targets"] else [*targets.installed(), "<frozen *"])
         self.selection = core.Selection(self.profiler, request["targets"] or ["/"], excluded)

@@ -81,11 +81,11 @@ class _View:
 
     def times(self):
         """Tells what the time of the run went into, as assembly.facts takes it."""
-        meta, waiting = self.profile.meta, sum(m.waiting for m in self.measures)
+        meta, suspended = self.profile.meta, sum(m.suspended for m in self.measures)
         wall = meta.get("wall", 0)
         yield "Wall time", texts.time(wall) if wall else "", 0
         yield "In profiled functions", texts.time(self.whole) if self.whole else "", _share(self.whole, wall)
-        yield "Waiting (await)", texts.time(waiting) + " in all" if waiting else "", 0
+        yield "Suspended (await)", texts.time(suspended) + " in all" if suspended else "", 0
         gc, runs = self.collections()
         yield "Garbage collection", "%s in %s" % (texts.time(gc), _runs(runs)) if runs else "", _share(gc, wall)
         cost = meta.get("overhead", 0)

@@ -3,7 +3,7 @@
 import os
 
 from clineprof._boot.files import seen_from
-from clineprof._boot.measures import MEASURES
+from clineprof._boot.measures import MEASURES, OF_MEMORY
 
 # The measures of a line that the page shows. Measures with page 0 are shown on every screen, those with higher numbers
 # only on wider ones or among all columns; those with page 3 are never shown.
@@ -17,8 +17,8 @@ class Measures:
 
     columns: {name: list}, without the columns in which every number is zero. Times are without garbage collections, which
         are an item of their own
-    total, self, gc: nanoseconds; gc_runs, hits, waiting, grown, increment, own_increment: sums over all lines; rss: the largest of a
-        line, in bytes. own_increment is without the profiled functions that are called, as self is
+    total, self, gc: nanoseconds; gc_runs, hits, suspended, grown, increment, own_increment: sums over all lines; rss: the
+        largest of a line, in bytes. own_increment is without the profiled functions that are called, as self is
     file: the file name, relative to the working folder if the file is inside it
     """
 
@@ -32,7 +32,7 @@ class Measures:
         self.gc, self.gc_runs = sum(column("gc", ())), sum(column("gc_runs", ()))
         self.self = sum(column("self", ())) + self.gc * ("self" in self.columns)
         self.hits = sum(column("hits", ()))
-        self.waiting = sum(column("await", ()))
+        self.suspended = sum(column("await", ()))
         self.rss = max(column("rss", ()), default=0)
         self.grown = sum(column("grown", ()))
         self.increment = self.grown - sum(column("released", ()))
@@ -61,12 +61,12 @@ def _columns(function, options):
     found = {}
     for measure in SHOWN:
         name = measure.column
-        if not measure.kept or (measure.needs != "times" and not options["memory"]):
+        if not measure.kept or (measure.needs in OF_MEMORY and not options["memory"]):
             continue
         column = function[_RAW.get(name, name) if options["raw_times"] else name]
         if any(column):
             found[name] = column
-    for name in {"time", "self"} & found.keys() if "gc" in found else ():
+    for name in {"time", "self", "cpu"} & found.keys() if "gc" in found else ():
         found[name] = [max(time - gc, 0) for time, gc in zip(found[name], found["gc"])]
     if function.has("below_resolution") and not options["raw_times"]:
         found["below_resolution"] = [int(below) for below in function["below_resolution"]]

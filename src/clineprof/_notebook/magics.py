@@ -210,6 +210,7 @@ class ClineprofMagics(Magics):
         --compare: show what changed since the run before.
         --timeline[=SECONDS]: draw memory over time; SECONDS between samples, by default 0.01.
         --no-memory: do not read memory.
+        --cpu: split times into processor time and waiting.
         --heap: show how much of each line's memory stays alive.
         --leaks[=EPOCH]: tell which lines leak; EPOCH as in `ckernprof --leaks`, by default calls.
         """

@@ -8,6 +8,7 @@ import pytest
 
 from clineprof import _boot, _profile
 from clineprof._boot import files, targets
+from clineprof._boot.measures import OF_MEMORY
 from clineprof._profile.limits import LIMITS, is_amount, over
 from clineprof._pytest.words import DISPLACED, meant
 
@@ -147,7 +148,8 @@ def _make(limits):
         if "leaks" in limits:  # every leak is wanted here, because its size is compared with the limit
             return core.Profiler(heap=1, leaks="calls", leak_limit=0)
         needs = {LIMITS[name].needs for name in limits}
-        return core.Profiler(memory=needs != {"times"}, heap=1 if "heap" in needs else 0)
+        return core.Profiler(memory=not needs.isdisjoint(OF_MEMORY), heap=1 if "heap" in needs else 0,
+                             cpu=not needs.isdisjoint({"cpu", "queue"}))
     except RuntimeError as error:
         raise Wrong(str(error)) from None
 

@@ -18,13 +18,13 @@
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
-                            "leak_limit", "started", "source", NULL};
+                            "leak_limit", "started", "source", "cpu", NULL};
     struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpz:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
-                                     &wishes.leak_limit, &wishes.started, &wishes.source) ||
+                                     &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu) ||
         !clp_setup_read_memory(memory, &wishes.memory))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
@@ -602,7 +602,7 @@ static PyMemberDef profiler_members[] = {
 static PyType_Slot profiler_slots[] = {
     {Py_tp_doc,
      "Profiler(tracer=None, memory=True, by_statement=False, heap=0, leaks=None, leak_limit=-1, "
-     "started=True, source=None)\n--\n\n"
+     "started=True, source=None, cpu=False)\n--\n\n"
      "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
      "any number at once; each has its own functions, windows and numbers.\n\n"
      "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
@@ -612,7 +612,8 @@ static PyType_Slot profiler_slots[] = {
      "leaks: what ends an epoch: 'calls', 'checkpoints', seconds, or the name of a function.\n"
      "leak_limit: bytes by which a line may grow; negative: the usual limit.\n"
      "started: does the window open at once?\n"
-     "source: whose text profiles have: 'functions' (usually), 'files' or 'none'.\n\n"
+     "source: whose text profiles have: 'functions' (usually), 'files' or 'none'.\n"
+     "cpu: are times split into processor time and waiting?\n\n"
      "ValueError: no such tracer or memory. RuntimeError: another Profiler of the process has chosen\n"
      "otherwise, or the interpreter or another tool leaves no place."},
     {Py_tp_new, profiler_new},

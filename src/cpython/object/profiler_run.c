@@ -84,6 +84,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
         header->memory_step = recorder->memory_check.step;
     header->memory = recorder->proc.mode;
     header->source = self->source;
+    header->cpu = !self->window.cpu ? 0 : recorder->with_queue ? 2 : 1;
     clp_identity_here(&header->who);
     header->user = clp_identity_user();
     add_version(header->python, sizeof header->python);
@@ -296,6 +297,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
     meta->no_source = self->source == CLP_SOURCE_NONE;
     meta->gc_cleared = clp_gc_calls_cleared(recorder);
+    meta->has_queue = self->window.cpu && recorder->with_queue;
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     meta->heap_native = self->has_heap && clp_native_is_used();
     clp_status status = clp_profile_set_text(profile, &meta->python, version);
@@ -351,7 +353,7 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
 
     if (status != CLP_OK)
         return status;
-    status = clp_snapshot_take_view(&window->view, &copy, window->memory,
+    status = clp_snapshot_take_view(&window->view, &copy, window->memory, window->cpu,
                                     clp_clock_nanos_per_tick(&recorder->clock), profile);
     clp_engine_copy_clear(&copy);
     return status;

@@ -164,7 +164,7 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     if (!set_up_memory(recorder, wishes->memory) || !set_up_statements(recorder, statements))
         return false;
     clp_code_window_init(&self->window, recorder,
-                         wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss);
+                         wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss, wishes->cpu != 0);
     if (!clp_code_window_hold(&self->window))
         return false;
     bool done = set_up_heap(self, wishes);

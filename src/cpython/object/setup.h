@@ -12,6 +12,7 @@ struct clp_wishes {
     const char *tracer; /* NULL or "auto": the preferred one that works */
     enum clp_memory memory;
     int by_statement;
+    int cpu;            /* not 0: processor time and waiting are measured */
     Py_ssize_t heap;    /* mean bytes between samples; 0: no table of live blocks */
     const char *leaks;  /* what epochs of verdicts are (heap_table.h); NULL: no verdicts */
     long long leak_limit; /* bytes by which a line may grow; negative: the usual limit */

@@ -38,7 +38,7 @@ bool clp_greenlet_place_take(const struct clp_greenlets *greenlets)
 void clp_greenlet_place_hook(const struct clp_greenlets *greenlets, struct clp_thread *thread)
 {
     thread->unhooked = false;
-    thread->rss_span = thread->engine->rss_span;
+    thread->read_span = clp_engine_read_span(thread->engine);
     if (greenlets->callback == NULL)
         return;
     bool collected = clp_compat_stop_collecting(); /* this is in the middle of an event */
@@ -51,5 +51,5 @@ void clp_greenlet_place_hook(const struct clp_greenlets *greenlets, struct clp_t
 void clp_greenlet_place_hook_later(struct clp_thread *thread)
 {
     thread->unhooked = true;
-    thread->rss_span = 0;
+    thread->read_span = 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "moments.h"
+#include "cpu_time.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
 
@@ -153,6 +154,7 @@ static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
 void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now)
 {
     (void)take_use(thread, now);
+    clp_cpu_time_begin(thread);
 }
 
 /* Notes a size, in a process with several threads. Where nothing has changed there is nothing to share. Then
@@ -212,17 +214,12 @@ static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *th
     return clp_clock_read(&recorder->clock) - start;
 }
 
-struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
-                                        uint64_t now)
+/* Reads memory for an event at `now`. */
+static void read_rss(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
     uint64_t files = recorder->file_bytes;
     int64_t rss;
 
-    if (CLP_UNLIKELY(thread->unhooked)) {
-        clp_greenlet_place_hook(&recorder->greenlets, thread);
-        if (!clp_engine_wants_rss(thread, now))
-            return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
-    }
     if (!read_memory(recorder, &rss, &recorder->file_bytes))
         rss = recorder->engine.rss;
     /* nobody knows which thread a child process belongs to: the first line that sees its change is charged */
@@ -232,11 +229,48 @@ struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct cl
         share_rss(recorder, thread, rss,
                   recorder->file_bytes > files ? recorder->file_bytes - files : 0, now);
     thread->reads++;
-    uint64_t end = clp_clock_read(&recorder->clock);
-    uint64_t cost = clp_engine_read_cost(&recorder->engine, end - now);
-    struct clp_moment moment = {end - cost, cost};
-    if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
-        moment.still += work_beside(recorder, thread, now);
+}
+
+/* Something was read from `start` until now. Its cost is what such a read usually takes, at most; the event is later by
+ * the rest. */
+static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *usual, uint64_t start,
+                     struct clp_moment *moment)
+{
+    uint64_t ticks = clp_clock_read(&recorder->clock) - start, cost = clp_read_cost_of(usual, ticks);
+
+    moment->now += ticks - cost;
+    moment->still += cost;
+}
+
+static void read_cpu(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
+{
+    uint64_t start = clp_clock_read(&recorder->clock), waited = clp_cpu_time_read(thread);
+
+    end_read(recorder, &recorder->cpu_cost, start, moment);
+    if (CLP_LIKELY(waited == 0))
+        return;
+    start = clp_clock_read(&recorder->clock);
+    clp_cpu_time_read_queue(thread, waited);
+    end_read(recorder, &recorder->queue_cost, start, moment);
+}
+
+struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
+{
+    struct clp_moment moment = {.now = now};
+
+    if (CLP_UNLIKELY(thread->unhooked)) {
+        clp_greenlet_place_hook(&recorder->greenlets, thread);
+        if (!clp_engine_wants_read(thread, now))
+            return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
+    }
+    if (clp_engine_wants_rss(thread, now)) {
+        read_rss(recorder, thread, now);
+        end_read(recorder, &recorder->engine.read_cost, now, &moment);
+        if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
+            moment.still += work_beside(recorder, thread, now);
+    }
+    if (clp_engine_wants_cpu(thread, moment.now))
+        read_cpu(recorder, thread, &moment);
     return moment;
 }
 

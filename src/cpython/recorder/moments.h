@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The moment of an event: its time, and resident memory, which is read where it may have changed. Protected as
- * recorder_state.h says. */
+/* The moment of an event: its time, and resident memory and processor time, which are read where they may have changed.
+ * Protected as recorder_state.h says. */
 #ifndef CLP_MOMENTS_H
 #define CLP_MOMENTS_H
 
@@ -9,16 +9,16 @@
 
 /* ---- events ---- */
 
-/* An event's time, and how long the clock stands still after it because memory was read. Ticks. */
+/* An event's time, and how long the clock stands still after it because something was read. Ticks. */
 struct clp_moment {
     uint64_t now;
     uint64_t still;
 };
 
-/* Reads resident memory for an event at `now`. If the read was interrupted, the event's time is that much
- * later: the system takes the processor from a thread that has used up its turn when the thread makes a system
- * call. The wait belongs to the line that ends, whose work used up the turn. */
-struct clp_moment clp_recorder_read_rss(struct clp_recorder *recorder, struct clp_thread *thread,
+/* Reads resident memory and processor time, as far as they are wanted, for an event at `now`. If a read was interrupted,
+ * the event's time is that much later: the system takes the processor from a thread that has used up its turn when the
+ * thread makes a system call. The wait belongs to the line that ends, whose work used up the turn. */
+struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread,
                                         uint64_t now);
 
 static inline struct clp_moment clp_recorder_begin(struct clp_recorder *recorder,
@@ -26,12 +26,12 @@ static inline struct clp_moment clp_recorder_begin(struct clp_recorder *recorder
 {
     struct clp_moment moment = {.now = clp_clock_read(&recorder->clock)};
 
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, moment.now)))
-        return clp_recorder_read_rss(recorder, thread, moment.now);
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, moment.now)))
+        return clp_recorder_read(recorder, thread, moment.now);
     return moment;
 }
 
-/* Ends an event for which memory was read. */
+/* Ends an event for which something was read. */
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still);
 
 static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment moment)
@@ -59,7 +59,7 @@ bool clp_recorder_see_memory(struct clp_recorder *recorder, int64_t *rss);
 /* How many ticks a line must last at least so that memory is read for it; UINT64_MAX: it is never read. */
 uint64_t clp_recorder_rss_span(const struct clp_recorder *recorder);
 
-/* Starts to measure what the calling thread uses: page faults and processor time. */
+/* Starts to measure what the calling thread uses: page faults, processor time, and its waiting. */
 void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now);
 
 #endif

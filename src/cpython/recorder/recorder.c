@@ -2,6 +2,7 @@
 #include "recorder.h"
 #include "cpython/compat/opcodes.h"
 #include "engine/reaping.h"
+#include "cpu_time.h"
 #include "moments.h"
 #include "names.h"
 #include "selected.h"
@@ -65,6 +66,7 @@ struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
 void clp_recorder_forget(struct clp_recorder *recorder)
 {
     bool with_rss = recorder->engine.with_rss;
+    uint64_t cpu_span = recorder->engine.cpu_span, noise = recorder->engine.wait_noise;
 
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
@@ -73,6 +75,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     recorder->engine.with_rss = with_rss;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
+    clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
     (void)clp_recorder_new_thread(recorder);
 }
 

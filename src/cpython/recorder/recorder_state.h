@@ -107,6 +107,9 @@ struct clp_recorder {
     size_t open;        /* how many windows are open */
     size_t reading;     /* how many windows count and want memory */
     size_t with_memory; /* how many windows want memory */
+    size_t with_cpu;    /* how many windows want processor time */
+    bool with_queue;    /* the run queue can be read, too */
+    struct clp_read_cost cpu_cost, queue_cost; /* of such reads */
     size_t with_heap;   /* how many windows want the table of live blocks */
     bool awake;         /* the tracer sends events */
     bool opened_late;   /* some window was opened on functions, or got one, that may have been running */

@@ -82,7 +82,7 @@ static INLINE PyObject *begin_line(const struct clp_probe_object *probe, bool co
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return line_elsewhere(probe);
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return line_with_memory(probe, thread);
     uint64_t at = now - thread->stopped;
     if (CLP_UNLIKELY(!clp_engine_line_plain(thread, probe->place, at)))
@@ -115,7 +115,7 @@ static INLINE PyObject *enter_line(const struct clp_probe_object *probe, bool co
                      !clp_engine_has_block(thread, selected->function)))
         return enter_anyhow(probe, true);
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now) ||
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now) ||
                      !clp_engine_enter_plain(thread, thread->blocks[selected->function],
                                              selected->identity, probe->place,
                                              now - thread->stopped)))
@@ -143,7 +143,7 @@ static INLINE PyObject *leave(const struct clp_probe_object *probe, bool counter
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         Py_RETURN_NONE;
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return leave_with_memory(thread);
     if (CLP_UNLIKELY(!clp_engine_leave_plain(thread, now - thread->stopped)))
         return leave_special(thread, now);
@@ -173,7 +173,7 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool cou
         return thread != NULL ? last_line_with_memory(probe, thread) : Py_NewRef(Py_None);
     }
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return last_line_with_memory(probe, thread);
     if (CLP_UNLIKELY(!clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
         return last_line_special(probe, thread, now);
@@ -198,7 +198,7 @@ static INLINE PyObject *suspend(const struct clp_probe_object *probe, bool count
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return suspend_below(probe, thread);
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         clp_recorder_suspend(thread);
     else
         clp_engine_suspend(thread, now);
@@ -223,7 +223,7 @@ static INLINE PyObject *resume(const struct clp_probe_object *probe, bool counte
                      selected->recorder->blocks.stays != NULL))
         return resume_anyhow(selected);
     uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_rss(thread, now)))
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return resume_anyhow(selected);
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
     struct clp_activation *top = clp_engine_resume(thread, selected->function, frame, now);

@@ -3,6 +3,7 @@
 #include "block_places.h"
 #include "change.h"
 #include "cpython/recorder/compile_calls.h"
+#include "cpython/recorder/cpu_time.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/compat/inner_code.h"
 #include "cpython/compat/raised.h"
@@ -300,13 +301,15 @@ void clp_code_window_end(struct clp_code_window *window)
 
 /* ---- beginning and end ---- */
 
-void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory)
+void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory,
+                          bool cpu)
 {
     *window = (struct clp_code_window){.recorder = recorder, .memory = memory};
     clp_view_init(&window->view, &recorder->views, false);
     if (recorder->windows++ == 0)
         clp_compile_calls_watch(recorder);
     recorder->with_memory += memory;
+    window->cpu = cpu && clp_cpu_time_start(recorder);
 }
 
 static void give_up(struct clp_code_window *window)
@@ -315,6 +318,8 @@ static void give_up(struct clp_code_window *window)
 
     clp_view_clear(&window->view, now_of(window));
     recorder->with_memory -= window->memory;
+    if (window->cpu)
+        clp_cpu_time_stop(recorder);
     if (window == recorder->live_window)
         recorder->live_window = NULL;
     *window = (struct clp_code_window){0};

@@ -33,6 +33,7 @@ struct clp_code_window {
     bool shut;   /* the gate is closed: what is recorded does not count */
     bool paused; /* nothing counts now, whatever the gate says */
     bool memory; /* the window wants memory, and memory can be read */
+    bool cpu;    /* the window wants processor time, and the system tells it */
     uint32_t held; /* how many holds of the window there are */
     bool gone;   /* to be cleared when nobody holds it any more */
 };
@@ -46,7 +47,8 @@ bool clp_code_window_hold(struct clp_code_window *window);
 void clp_code_window_release(struct clp_code_window *window);
 
 /* Makes a window, which must not move in memory. It counts nothing before it is opened. */
-void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory);
+void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory,
+                          bool cpu);
 
 /* Closes the window and gives everything up, its recorder too, as soon as nobody holds it. An exception that is
  * set stays set. */

@@ -23,7 +23,7 @@
 #include "engine/threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 12
+#define CLP_LIVE_VERSION 13
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* The head of the file. Its texts end in a 0. */
@@ -52,6 +52,7 @@ struct clp_live_header {
     uint64_t run;            /* clp_identity_token of the run that the process takes part in; 0: a run of its own */
     uint32_t source;         /* enum clp_kept_source */
     uint32_t user;           /* the effective user id at the last clp_live_note_user */
+    uint32_t cpu;            /* 0, 1: processor time was read; 2: the run queue, too */
     uint32_t locked;         /* the process holds a lock on the file as long as it uses the file (filelock.h) */
 };
 

@@ -37,6 +37,8 @@ static void take_off(struct clp_block *block, const struct clp_block *base)
         not_below_zero(&cell->await);
         not_below_zero(&clp_block_gc(block)[i].ticks);
         not_below_zero(&clp_block_gc(block)[i].runs);
+        not_below_zero(&clp_block_cpu(block)[i].wait);
+        not_below_zero(&clp_block_cpu(block)[i].queue);
         if (block->heap != NULL) {
             not_below_zero(&block->heap[i].allocated);
             not_below_zero(&block->heap[i].blocks);
@@ -124,6 +126,7 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
     meta->own_bytes = reader->count;
     meta->memory_step = header->memory_step;
     meta->no_source = header->source == CLP_SOURCE_NONE;
+    meta->has_queue = header->cpu >= 2;
     meta->inexact_memory = header->memory_step != 0;
     clp_status status = clp_profile_set_text(profile, &meta->python, header->python);
     if (status == CLP_OK)
@@ -210,7 +213,8 @@ clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_prof
     clp_live_end_all(reader);
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
-    clp_status status = clp_snapshot_take_view(&reader->view, &copy, reader->engine.with_rss, rate,
+    clp_status status = clp_snapshot_take_view(&reader->view, &copy, reader->engine.with_rss,
+                                                reader->header->cpu != 0, rate,
                                                profile);
     drop_sums(&reader->engine);
     if (status == CLP_OK)

@@ -55,6 +55,8 @@ void clp_live_tidy_block(struct clp_block *block)
     for (uint32_t i = 0; i < block->line_count; i++) {
         tidy_cell(&block->cells[i]);
         tidy_gc(&clp_block_gc(block)[i]);
+        clp_live_limit_count(&clp_block_cpu(block)[i].wait);
+        clp_live_limit_count(&clp_block_cpu(block)[i].queue);
         if (block->rss != NULL)
             tidy_rss(&block->rss[i]);
         if (block->heap != NULL)

@@ -106,6 +106,7 @@ static void take_gc_off(struct clp_measures *measures)
     measures->raw_time = less(measures->raw_time, measures->gc);
     measures->self = less(measures->self, measures->gc);
     measures->raw_self = less(measures->raw_self, measures->gc);
+    measures->cpu = less(measures->cpu, measures->gc);
 }
 
 void clp_wire_rows_next(struct clp_wire_rows *rows)

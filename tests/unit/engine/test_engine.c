@@ -1259,11 +1259,11 @@ Test(engine, every_thread_knows_how_quick_a_change_can_be)
     engine.with_rss = true;
     clp_engine_set_rss_span(&engine, 100);
     const struct clp_thread *old = clp_engine_new_thread(&engine, 0, 0);
-    cr_expect(!clp_engine_wants_rss(old, 99) && clp_engine_wants_rss(old, 100));
+    cr_expect(!clp_engine_wants_read(old, 99) && clp_engine_wants_read(old, 100));
     clp_engine_set_rss_span(&engine, 50);
     const struct clp_thread *new = clp_engine_new_thread(&engine, 0, 0);
-    cr_expect(!clp_engine_wants_rss(old, 49) && clp_engine_wants_rss(old, 50));
-    cr_expect(!clp_engine_wants_rss(new, 49) && clp_engine_wants_rss(new, 50));
+    cr_expect(!clp_engine_wants_read(old, 49) && clp_engine_wants_read(old, 50));
+    cr_expect(!clp_engine_wants_read(new, 49) && clp_engine_wants_read(new, 50));
     clp_engine_clear(&engine);
 }
 

@@ -123,11 +123,11 @@ Test(profile, lines_are_ascending_in_whatever_order_they_come)
 
 Test(profile, every_measure_is_merged_by_its_own_rule)
 {
-    struct clp_measures a = {1, 10, 11, 12, 13, 14, 50, 15, 16, 4096, 20, 21, -5, -300,
+    struct clp_measures a = {1, 10, 11, 12, 13, 14, 50, 15, 16, 17, 18, 19, 4096, 20, 21, -5, -300,
                              30, 31, 32, 33, 34, 35, 36, 37};
-    struct clp_measures b = {2, 100, 101, 102, 103, 104, 40, 105, 106, 8192, 200, 201, -50, 200,
+    struct clp_measures b = {2, 100, 101, 102, 103, 104, 40, 105, 106, 107, 108, 109, 8192, 200, 201, -50, 200,
                              300, 301, 302, 303, 304, 305, 306, 307};
-    struct clp_measures sum = {3, 110, 112, 114, 116, 118, 50, 120, 122, 8192, 220, 222, -55, -300,
+    struct clp_measures sum = {3, 110, 112, 114, 116, 118, 50, 120, 122, 124, 126, 128, 8192, 220, 222, -55, -300,
                                330, 332, 334, 336, 338, 340, 342, 344};
 
     struct clp_measures either = a;

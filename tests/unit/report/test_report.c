@@ -713,13 +713,13 @@ Test(report, the_hottest_lines_stand_above_the_tables)
                          "a.py:2  f                 0.0      25.0  one\n"
                          "b.py:2  g                 0.0      25.0  three\n\n"
                          "Memory: at most 3.000 MiB; most was added at a.py:2 in f: 1.000 MiB\n"
-                         "Waiting (await): 7.00 ms in all; most at b.py:2 in g: 5.00 ms\n\n"
+                         "Suspended (await): 7.00 ms in all; most at b.py:2 in g: 5.00 ms\n\n"
                          "Total time: ");
     f.options.no_memory = true;
     check_lacks(report(&f), "Memory: ");
     f.options.lines = 1; /* is such a list itself */
     check_lacks(report(&f), "3 of 3");
-    check_contains(clp_buf_text(&f.out), "Waiting (await): ");
+    check_contains(clp_buf_text(&f.out), "Suspended (await): ");
     f.options.hottest = false;
     check_lacks(report(&f), "Waiting");
     finish(&f);

@@ -49,10 +49,11 @@ static void fill(struct clp_profile *to)
 {
     struct clp_measures most = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
                                 UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
                                 INT64_MAX, INT64_MIN, UINT64_MAX, UINT64_MAX, UINT64_MAX,
                                 UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    struct clp_measures some = {1, 200, 70000, 4, 5, 6, 7, 8, 9, 10, -11, 12, 13, 14, 15, 16, 17, 18,
-                                19, 20};
+    struct clp_measures some = {1, 200, 70000, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -16, 17, 18,
+                                19, 20, 21, 22, 23, 24, 25};
     struct clp_measures none = {0};
 
     struct clp_profile_function *f = add(to, "a.py", "A.f.<locals>.g", 3);
@@ -117,6 +118,7 @@ static void fill(struct clp_profile *to)
     to->meta.gc_outside = UINT64_MAX;
     to->meta.gc_outside_runs = 12;
     to->meta.gc_cleared = 1;
+    to->meta.has_cpu = to->meta.has_queue = 1;
     cr_assert_eq(clp_profile_set_text(to, &to->meta.memory, "anon"), CLP_OK);
     to->meta.has_memory = true;
     to->meta.inexact_memory = true;
@@ -337,17 +339,19 @@ Test(wire, times_are_turned_into_nanoseconds)
         "\x85" KEY_FORMAT KEY_VERSION
         "\xa4" "unit" "\xcb\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8d" /* 1e-06 */
         "\xa9" "functions" "\x91" "\x86" FUNCTION_KEY "\xa5" "total" "\x02"
-        "\xa9" "raw_total" "\x03" "\xa5" "lines" "\x8f" "\xa4" "line" "\x91\x05"
+        "\xa9" "raw_total" "\x03" "\xa5" "lines" "\xde\x00\x12" "\xa4" "line" "\x91\x05"
         "\xa4" "hits" "\x91\x01" "\xa4" "time" "\x91\x01" "\xa8" "raw_time" "\x91\x02"
         "\xa4" "self" "\x91\x03" "\xa8" "raw_self" "\x91\x04" "\xa5" "await" "\x91\x05"
         "\xa3" "max" "\x91\x06" "\xa3" "rss" "\x91\x07" "\xa5" "grown" "\x91\x08"
         "\xa8" "released" "\x91\x09" "\xae" "self_increment" "\x91\x0a" "\xa7" "largest" "\x91\x0b"
         "\xa2" "gc" "\x91\x0c" "\xa7" "gc_runs" "\x91\x0d"
+        "\xa3" "cpu" "\x91\x0e" "\xa4" "wait" "\x91\x0f" "\xa5" "queue" "\x91\x10"
         "\xa4" "meta" "\x8b" "\xaa" "gc_outside" "\x0a" "\xaf" "gc_outside_runs" "\x0b" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xae" "overhead_error"
         "\x09" "\xa3" "pid" "\x03"
         "\xa5" "start" "\x04" "\xa6" "events" "\x05" "\xa5" "reads" "\x06"
         "\xa9" "own_bytes" "\x07" "\xab" "memory_step" "\x08";
-    struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 12000, 13, 7, 8, 9, 10, 11,
+    struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 12000, 13, 14000, 15000, 16000, 7, 8, 9, 10,
+                                    11,
                                     0, 0, 0, 0, 0, 0, 0, 0};
 
     cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
