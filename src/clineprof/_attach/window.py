@@ -54,7 +54,7 @@ def begin_soon(path, mask, page=None):
 
 def begin(path):
     """Opens the window that the request in this file describes, and returns. A request whose deadline is past does
-    nothing, nor does one whose user has gone. A thread of its own ends the window. Never raises."""
+    nothing. A thread of its own ends the window. Never raises."""
     talk = None
     try:
         os.rename(path, path + ".taken")  # another signal may have this request found again meanwhile
@@ -64,9 +64,7 @@ def begin(path):
             _remove(request["folder"])
             return
         talk = Talk(request["socket"])
-        if not talk.is_open():
-            _remove(request["folder"])
-        elif request.get("dump"):
+        if request.get("dump"):
             talk.say("stacks", _stacks())
             talk.close()
         else:
@@ -265,6 +263,9 @@ class Window:
         if "__file__" not in vars(main):
             for function in targets.functions_of(main, program):
                 self.selection.select_function(function, program)
+        for names in _namespaces():
+            for function in targets.functions_of(names, program):
+                self.selection.select_function(function, program)
         for code, module in _running():
             cells = tuple(types.CellType() for _ in code.co_freevars)
             function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
@@ -427,6 +428,23 @@ def _running():
     found = {frame.f_code: frame.f_globals.get("__name__") for _, frames in _frames() for frame in frames}
     return [(code, program if name == "__main__" else name if type(name) is str else "")
             for code, name in found.items()]  # fmt: skip
+
+
+class _Namespace:
+    """Looks like a module whose names these are."""
+
+    def __init__(self, names):
+        self.__dict__ = names
+
+
+def _namespaces():
+    """Where code runs that is in no module: cProfile and trace, for two, run a script in a dict of their own."""
+    found = {id(frame.f_globals): frame.f_globals for _, frames in _frames() for frame in frames}
+    for names in found.values():
+        name = names.get("__name__")
+        module = sys.modules.get(name) if type(name) is str else None
+        if type(module) is not types.ModuleType or vars(module) is not names:
+            yield _Namespace(names)
 
 
 def _waiting(profiler):
