@@ -14,7 +14,7 @@ import sys
 import pytest
 from clineprof._attach import command as attach_command
 from clineprof._attach import window
-from harness import SANITIZED, clean_environment, viewer_command
+from harness import SANITIZED, Profile, clean_environment, viewer_command
 from test_attach import (HAS_DOOR, LISTEN, LOOP, WAKES, attach, end_early, hits, hits_so_far, left_behind, refusal,
                          target, wait_until)  # fmt: skip
 from test_attach_doors import CAREFUL, GDB, fake_gdb, lives, refused, state, through_gdb
@@ -249,6 +249,31 @@ def test_a_program_that_is_profiled_or_traced(target, tmp_path, tool, listen):
     loop = target(LOOP, listen=listen, command=["-m", *tool, "app.py"])
     for _ in range(2):
         assert count_until(loop, loop.line("return sum")) > 100
+    assert loop.end() == ""
+
+
+@both_doors
+def test_functions_of_code_that_is_in_no_module(target, tmp_path, listen):
+    """Those tools run a script in a dict of their own. Its functions are found although they do not run."""
+    loop = target("""\
+import time
+
+SCRIPT = '''
+def step():
+    return sum(range(200))
+
+while True:
+    time.sleep(0.002)
+    step()
+'''
+
+print("ready", flush=True)
+open("script.py", "w").write(SCRIPT)
+exec(compile(SCRIPT, "script.py", "exec"), {"__name__": "script", "time": time})
+""", listen=listen)
+    assert count_until(loop, 3) > 100
+    functions = [(line, name) for _, line, name in Profile(tmp_path / "out.lprof").functions]
+    assert functions.count((2, "step")) == 1 and (2, "step (2)") not in functions
     assert loop.end() == ""
 
 

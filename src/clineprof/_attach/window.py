@@ -263,9 +263,9 @@ class Window:
         if "__file__" not in vars(main):
             for function in targets.functions_of(main, program):
                 self.selection.select_function(function, program)
-        for names in _namespaces():
-            for function in targets.functions_of(names, program):
-                self.selection.select_function(function, program)
+        for namespace, module in _namespaces():
+            for function in targets.functions_of(namespace, module):
+                self.selection.select_function(function, module)
         for code, module in _running():
             cells = tuple(types.CellType() for _ in code.co_freevars)
             function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
@@ -424,10 +424,13 @@ def _program():
 def _running():
     """(code, the module's name) of each body that is on a thread's stack: the body of the script, for one, is reached by
     no function."""
-    program = _program()
     found = {frame.f_code: frame.f_globals.get("__name__") for _, frames in _frames() for frame in frames}
-    return [(code, program if name == "__main__" else name if type(name) is str else "")
-            for code, name in found.items()]  # fmt: skip
+    return [(code, _module_named(name)) for code, name in found.items()]
+
+
+def _module_named(name):
+    """The name by which -p knows the functions whose globals have this __name__."""
+    return _program() if name == "__main__" else name if type(name) is str else ""
 
 
 class _Namespace:
@@ -438,13 +441,14 @@ class _Namespace:
 
 
 def _namespaces():
-    """Where code runs that is in no module: cProfile and trace, for two, run a script in a dict of their own."""
+    """(namespace, its name) of code that runs and is in no module: cProfile and trace, for two, run a script in a dict
+    of their own."""
     found = {id(frame.f_globals): frame.f_globals for _, frames in _frames() for frame in frames}
     for names in found.values():
         name = names.get("__name__")
         module = sys.modules.get(name) if type(name) is str else None
         if type(module) is not types.ModuleType or vars(module) is not names:
-            yield _Namespace(names)
+            yield _Namespace(names), _module_named(name)
 
 
 def _waiting(profiler):
