@@ -357,11 +357,10 @@ class Window:
         self.talk.close()
 
     def _clean(self):
-        """Removes the folder of the request. The user's side does it, too, unless it was killed."""
+        """Removes the folder of the request. The user's side does it, too, unless it was killed: just now, perhaps."""
         folder = self.request.get("folder")
-        if folder is None or self.talk.is_open() or self.request["outfile"].startswith(folder):
-            return  # the user's side removes the folder if it is there, and takes a profile out of it
-        _remove(folder)
+        if folder is not None and not self.request["outfile"].startswith(folder):
+            _remove(folder)
 
     def leave_to_parent(self):
         self.done.acquire(False)
