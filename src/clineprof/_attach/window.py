@@ -39,11 +39,7 @@ def begin_soon(path, mask, page=None):
     mask: that of the signals, as it was before some were held
     page: the address of a page with a line of Python that has called us, which goes then; None: there is none
     """
-    caller = sys._getframe(1)
-
     def later():
-        if _is_on_the_stack(caller) and _boot.core().call_soon(later):
-            return  # 3.14 comes here while the code that has called us still runs
         try:
             if page is not None:
                 _boot.core().unmap_page(page)
@@ -145,17 +141,13 @@ def _forks_for():
     return frame and frame.f_back
 
 
-def _is_on_the_stack(wanted):
-    frame = sys._getframe()
-    while frame is not None and frame is not wanted:
-        frame = frame.f_back
-    return frame is not None
-
-
 def _start_behind(caller, place):
     """Starts the thread when the frame has left this instruction, the call of os.fork(). Other tools' functions for
     forks may run before that."""
-    is_forking = _is_on_the_stack(caller) and caller.f_lasti == place
+    frame = sys._getframe()
+    while frame is not None and frame is not caller:
+        frame = frame.f_back
+    is_forking = frame is not None and frame.f_lasti == place
     if not is_forking or not _boot.core().call_soon(lambda: _start_behind(caller, place)):
         if _open is not None:
             _open.start_keeper()
