@@ -43,7 +43,7 @@ def said_by(loop):
 # ---- the program's signals ----
 
 
-@both_doors
+@pytest.mark.parametrize("listen", [WAKES, pytest.param("", marks=through_gdb)])  # 3.14's own door prints and drops it
 def test_what_a_signals_handler_raises_reaches_the_program(target, tmp_path, listen):
     """The signal comes in the midst of what clineprof does in the process."""
     loop = target("""\
