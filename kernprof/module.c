@@ -147,10 +147,19 @@ static PyObject *module_checkpoint(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+/* The program's trace and profile functions do not see this call. On 3.11 they must not: if another call waits
+ * meanwhile, the interpreter would come back for ever to the first instruction of a body that is traced. */
 static int call_pending(void *function)
 {
-    PyObject *result = PyObject_CallNoArgs(function);
+#if PY_VERSION_HEX >= 0x030B0000
+    PyThreadState *thread = PyThreadState_Get();
 
+    PyThreadState_EnterTracing(thread);
+#endif
+    PyObject *result = PyObject_CallNoArgs(function);
+#if PY_VERSION_HEX >= 0x030B0000
+    PyThreadState_LeaveTracing(thread);
+#endif
     Py_DECREF((PyObject *)function);
     Py_XDECREF(result);
     return result != NULL ? 0 : -1;
@@ -182,6 +191,8 @@ static PyMethodDef module_methods[] = {
     {"write", clp_places_write, METH_VARARGS,
      "write(path, content, rights)\n--\n\nReplaces a file by this content (bytes), with these rights at most.\n"
      "On failure raises OSError, and the old file stays."},
+    {"probe", clp_places_probe, METH_VARARGS,
+     "probe(path)\n--\n\nRaises OSError if write() could not write a file at this path. Leaves no file behind."},
     {"refuses", clp_places_refuses, METH_VARARGS,
      "refuses(program, path, kind)\n--\n\nReturns whether -o must not write over the file at this path. If so, prints\n"
      "one line of complaint, which begins with `program`. kind: what may be replaced, 'profile' or 'recording'."},

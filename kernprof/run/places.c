@@ -59,6 +59,20 @@ PyObject *clp_places_refuses(PyObject *module, PyObject *arguments)
     return PyBool_FromLong(refused);
 }
 
+PyObject *clp_places_probe(PyObject *module, PyObject *arguments)
+{
+    struct clp_fault fault;
+    PyObject *path;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O&:probe", PyUnicode_FSConverter, &path))
+        return NULL;
+    PyObject *result = clp_file_probe(PyBytes_AS_STRING(path), &fault) == CLP_OK ? Py_NewRef(Py_None)
+                                                                                 : raise(&fault, path);
+    Py_DECREF(path);
+    return result;
+}
+
 PyObject *clp_places_put_aside(PyObject *module, PyObject *arguments)
 {
     struct clp_mem mem = clp_mem_system();

@@ -9,6 +9,9 @@
 /* write(path, content, rights): writes a file as clp_file_write does. Raises OSError. */
 PyObject *clp_places_write(PyObject *module, PyObject *arguments);
 
+/* probe(path): raises OSError if write() would (clp_file_probe). */
+PyObject *clp_places_probe(PyObject *module, PyObject *arguments);
+
 /* refuses(program, path, kind): returns the bool of clp_overwrite_refuse for this value of -o. `kind` is what may be
  * replaced, "profile" or "recording". */
 PyObject *clp_places_refuses(PyObject *module, PyObject *arguments);

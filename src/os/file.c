@@ -83,6 +83,22 @@ int clp_file_open_to_look(const char *path, bool follow)
     return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
 }
 
+/* The low numbers are taken by what nobody can write to. To move the file later would be too late: another thread may
+ * write to it before. */
+int clp_file_open(const char *path, int flags, unsigned rights)
+{
+    int taken[STDERR_FILENO + 2], count = 0;
+
+    do
+        taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (taken[count] >= 0 && taken[count++] <= STDERR_FILENO);
+    int fd = open(path, flags, rights), kept = errno;
+    while (count > 0)
+        close(taken[--count]);
+    errno = kept;
+    return fd;
+}
+
 bool clp_file_peek(int fd, void *bytes, size_t count)
 {
     return pread(fd, bytes, count, 0) == (ssize_t)count;
@@ -264,7 +280,7 @@ static int open_fresh(const char *path, char *letters, mode_t mode)
 
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         fill_fresh(letters, attempt);
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        fd = clp_file_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST)
             break;
     }
@@ -359,7 +375,7 @@ static clp_status replace(const struct place *place, const struct clp_file_write
 /* Without O_NONBLOCK opening a pipe would wait until somebody reads it, which may be never. */
 static int open_in_place(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = clp_file_open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
     int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
 
     if (flags >= 0)

@@ -16,6 +16,10 @@ clp_status clp_file_read(const char *path, size_t limit, struct clp_buf *out,
  * controlling terminal. Without `follow` a symbolic link is ELOOP. Returns a descriptor, or -1 and errno. */
 int clp_file_open_to_look(const char *path, bool follow);
 
+/* Opens a file for writing, as open() does, but never as number 0 to 2: a program that has closed its standard error
+ * may write there all the same. */
+int clp_file_open(const char *path, int flags, unsigned rights);
+
 /* Reads the first `count` bytes of an open file, or of the file at the path, opened as by
  * clp_file_open_to_look. `owner`, if not NULL, gets the owner's user id; a symbolic link is not followed
  * then. False when the file cannot be read or has fewer bytes. */

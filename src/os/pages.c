@@ -53,7 +53,7 @@ static int allocate(int file, uint64_t start, size_t size)
 /* Opens the file again. Returns -1 and errno; ESTALE: the program has put another file in its place. */
 static int reopen(const struct clp_pages *pages)
 {
-    int file = open(pages->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    int file = clp_file_open(pages->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
     struct stat about;
 
     if (file < 0)
@@ -166,7 +166,7 @@ static void *map_piece(struct clp_pages *pages, size_t size)
 static clp_status make_file(struct clp_pages *pages, const char *path, struct clp_fault *fault)
 {
     unsigned rights = pages->rights != 0 ? pages->rights : CLP_FILE_PRIVATE;
-    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rights);
+    int file = clp_file_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rights);
     struct stat about;
 
     if (file < 0 || fstat(file, &about) != 0) {

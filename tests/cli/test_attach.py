@@ -77,11 +77,11 @@ serve()
 class Target:
     """A running program, with clineprof.listen() where the interpreter has no door of its own."""
 
-    def __init__(self, folder, text, listen=LISTEN, **options):
+    def __init__(self, folder, text, listen=LISTEN, command=("app.py",), **options):
         self.folder = folder
         self.path = folder / "app.py"
         self.path.write_text(listen + text)
-        self.process = subprocess.Popen([sys.executable, "app.py"], cwd=folder, text=True, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, *command], cwd=folder, text=True, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, **{"env": clean_environment(), **options})
         self.first = self.process.stdout.readline()
         self.pid = self.process.pid

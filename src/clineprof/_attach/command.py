@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The commands `clineprof attach` and `clineprof dump`."""
+import contextlib
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -17,32 +19,50 @@ from clineprof._boot.targets import cut
 
 ME = "clineprof"
 GRACE = 60.0  # seconds that writing the profile may take
+LONGEST_NAME = 200  # bytes of a program's name; a file's name may have 255, and more is put behind it
+VALUED = re.compile(r"-[^-cmWX]*([cmWX])(.*)", re.DOTALL)  # an option of the interpreter that has a value
 
 # What the target executes. It may come to it late, when nobody waits any more; then it only cleans up. A fork of it may
 # come to it, too, and does nothing. The names that it uses are not seen by the program, as the door gives the script a
 # namespace of its own, in which gdb's door puts `page`.
+#
+# The handlers of the program's signals run in the main thread between two instructions, and what they raise must reach
+# the program. So signals with a handler wait: until begin() has ended, or until the folder is removed here.
+#
+# A module that the program's folder has under the name of one of the standard library may be why clineprof cannot be
+# imported. So the failure is told by modules that are part of the interpreter.
 SCRIPT = """\
-import os, sys, time
-if os.getpid() != {pid}:
-    pass
-elif time.time() > {deadline!r}:
-    for name in os.listdir({here!r}):
-        os.unlink({here!r} + name)
-    os.rmdir({here!r})
-else:
-    sys.path.insert(0, {package!r})
-    try:
-        import clineprof._attach.window
-        sys.modules["clineprof._boot"].core()
-    except Exception as error:
-        import json, socket
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect({here!r} + "socket")
-            connection.sendall(json.dumps({{"failed": "it cannot import clineprof: %s" % error}}).encode() + b"\\n")
+import _signal, os, sys, time
+mask = _signal.pthread_sigmask(
+    _signal.SIG_BLOCK, [number for number in _signal.valid_signals() if callable(_signal.getsignal(number))])
+try:
+    if os.getpid() != {pid}:
+        pass
+    elif time.time() > {deadline!r}:
+        for name in os.listdir({here!r}):
+            os.unlink({here!r} + name)
+        os.rmdir({here!r})
     else:
-        sys.modules["clineprof._attach.window"].begin({here!r} + "request.json", globals().get("page"))
-    finally:
-        sys.path.remove({package!r})
+        try:
+            sys.path.insert(0, {package!r})
+            try:
+                import clineprof._attach.window
+                sys.modules["clineprof._boot"].core()
+            finally:
+                sys.path.remove({package!r})
+        except BaseException as error:
+            import _json, _socket
+            text = "it cannot import clineprof: %s: %s" % (type(error).__name__, error)
+            connection = _socket.socket(_socket.AF_UNIX)
+            connection.connect({here!r} + "socket")
+            connection.sendall(b'{{"failed": %s}}\\n' % _json.encode_basestring_ascii(text).encode())
+            connection.close()
+        else:
+            held, mask = mask, None
+            sys.modules["clineprof._attach.window"].begin_soon({here!r} + "request.json", held, globals().get("page"))
+finally:
+    if mask is not None:
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 """
 
 
@@ -144,25 +164,44 @@ class Visit:
     def run(self):
         """Returns the exit code. Raises Refused."""
         package = _package(self.target)
-        open_door = doors.door(self.target)
-        folder = Folder(self.target)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        open_door = doors.door(self.target)
+        folder = None
         try:
+            with _uninterrupted():
+                folder = Folder(self.target)
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(os.path.join(folder.path, "socket"))
                 listener.listen(1)
                 folder.give("socket")
-                request = {"deadline": time.time() + self.options.wait, "socket": folder.inside("socket"),
-                           "folder": folder.inside(""), **self.request(folder)}  # fmt: skip
-                folder.write("request.json", json.dumps(request))
-                folder.write("script.py", SCRIPT.format(
-                    pid=self.target.own_pid, package=package, here=folder.inside(""), deadline=request["deadline"]))  # fmt: skip
-                open_door(self.target, folder)
-                with self._accept(listener) as connection:
+                self._ask(folder, package, time.time() + self.options.wait)
+                try:
+                    with _uninterrupted():
+                        open_door(self.target, folder)
+                    connection = self._accept(listener)
+                except KeyboardInterrupt:
+                    self._take_back(folder, package)
+                    raise
+                with connection:
                     return self.talk(connection)
         finally:
-            if not self.is_late:
+            if folder is not None and not self.is_late:
                 folder.remove()
+
+    def _ask(self, folder, package, deadline):
+        request = {"deadline": deadline, "socket": folder.inside("socket"), "folder": folder.inside(""),
+                   **self.request(folder)}  # fmt: skip
+        folder.write("request.json", json.dumps(request))
+        folder.write("script.py", SCRIPT.format(pid=self.target.own_pid, package=package, here=folder.inside(""),
+                                                deadline=deadline))  # fmt: skip
+
+    def _take_back(self, folder, package):
+        """The target has been asked, and may come to it any time. Then it does nothing but remove the folder."""
+        try:
+            self._ask(folder, package, 0)
+            self.is_late = self.target.is_there()
+        except OSError:
+            pass  # it has removed the folder already
 
     def _accept(self, listener):
         end = time.monotonic() + self.options.wait
@@ -172,7 +211,7 @@ class Visit:
                 return listener.accept()[0]
             if not self.target.is_there():
                 raise Refused("process %d has ended" % self.target.pid)
-        self.is_late = True
+        self.is_late = self.target.is_there()
         raise Refused("process %d ran no Python code for %g s, so nothing is done; it waits, is in C code, or is stopped"
                       % (self.target.pid, self.options.wait))
 
@@ -203,6 +242,12 @@ class Attachment(Visit):
     def __init__(self, options):
         super().__init__(options)
         self.outfile = os.path.abspath(options.outfile or "%s-%d.lprof" % (_name(options.pid), options.pid))
+        if _boot.core().refuses(ME + " attach", self.outfile, "profile"):
+            raise SystemExit(1)
+        try:
+            _boot.core().probe(self.outfile)
+        except OSError as error:
+            raise Refused("cannot write '%s': %s" % (self.outfile, error.strerror)) from None
         # the target's user may not be allowed to write where we are, or sees other files there
         self.collects = bool(self.target.root) or self.target.uid != os.geteuid()
         self.written = self.outfile
@@ -300,16 +345,33 @@ def _has_module(folder, build):
         return False
 
 
+@contextlib.contextmanager
+def _uninterrupted():
+    """Ctrl-C and SIGTERM, which raise KeyboardInterrupt, do so when this has ended well."""
+    came = []
+    before = {number: signal.signal(number, lambda number, frame: came.append(number))
+              for number in (signal.SIGINT, signal.SIGTERM)}  # fmt: skip
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
+
+
 def _name(pid):
     """The name of the program, for the file of the profile: that of the script, or the module behind -m."""
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as file:
-            words = os.fsdecode(file.read()).split("\0")[1:]
+            words = iter(os.fsdecode(file.read()).split("\0")[1:])
     except OSError:
-        words = []
-    for i, word in enumerate(words):
-        if word == "-m":
-            return os.path.basename((words + [""])[i + 1]) or "python"
-        if word and not word.startswith("-"):
-            return os.path.basename(word)
+        words = iter(())
+    for word in words:
+        option = VALUED.match(word)
+        kind, value = (option[1], option[2] or next(words, "")) if option else ("", word)
+        if kind == "c":
+            break
+        if kind == "m" or not kind and not word.startswith("-") and word:
+            return os.fsdecode(os.fsencode(os.path.basename(value))[:LONGEST_NAME]) or "python"
     return "python"

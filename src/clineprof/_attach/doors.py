@@ -46,7 +46,7 @@ def _remote_exec(target, folder):
     python = _interpreter(target)
     done = subprocess.run([python, "-I", "-S", "-c", KNOCK, str(target.pid), folder.inside("script.py")],
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          errors="backslashreplace")
+                          errors="backslashreplace", start_new_session=True)  # out of the reach of Ctrl-C
     if done.returncode == 0:
         return
     last = (done.stderr.strip().splitlines() or ["it ended with %d" % done.returncode])[-1]

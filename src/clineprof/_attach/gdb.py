@@ -7,9 +7,13 @@ between two instructions. Neither takes memory from the program's allocator, nee
 it does not matter where the thread has been stopped. gdb sets no breakpoint in the program: one that a killed gdb left
 behind would kill the process later. It reads no symbols either.
 
+A process may execute another program at any moment, which has other functions at these addresses. So gdb calls none
+before it has seen, in the stopped process, the bytes with which they begin.
+
 Calling a function means to write the registers of the thread, which is beyond some gdbs on some processors. The process
 dies of that. So everything is done to a throw-away process of the same interpreter first."""
 import os
+import platform
 import random
 import select
 import shutil
@@ -18,20 +22,29 @@ import struct
 import subprocess
 
 from clineprof._attach.place import PYTHON, Folder, Refused, Target
-from clineprof._attach.symbols import addresses
+from clineprof._attach.symbols import functions
 
 INSTEAD = "call clineprof.listen() in the program, or start it with CLINEPROF_ATTACH=1 (clineprof hook install)"
 PATIENCE = 10.0  # seconds that one step may take
 NOBODY = 65534
 PAGE = 4096
+CALLER = 64  # bytes at the beginning of the page, for the code below
+
+# Code that calls PyRun_SimpleString, whose address stands between the two parts, and returns 0. The interpreter takes
+# anything else for an exception that is set, and the program dies if none is: PyRun_SimpleString returns -1 after it
+# has printed one, for example if the program is at its limit of recursion.
+CALLERS = {
+    "x86_64": ("f30f1efa 4883ec08 48b8", "ffd0 31c0 4883c408 c3"),  # endbr64; sub; mov; call; xor eax, eax; add; ret
+    "aarch64": ("5f2403d5 fd7bbfa9 fd030091 b0000058 00023fd6 00008052 fd7bc1a8 c0035fd6",  # bti c; stp; mov; ldr;
+                ""),  # blr; mov w0, #0; ldp; ret; the address
+}  # fmt: skip
 
 # What the interpreter executes in the program's __main__, whose names stay as they are. An exception would be printed,
-# and would end the program if it were SystemExit. Ctrl-C is the program's.
+# and would end the program if it were SystemExit.
 LINE = """\
 try:
  [exec(compile(text, %(script)r, 'exec'), {'page': %(page)d})
   for file in [open(%(script)r, encoding='utf-8')] for text in [file.read()] if not file.close()]
-except KeyboardInterrupt: __import__('_thread').interrupt_main()
 except BaseException: pass
 """
 
@@ -42,21 +55,27 @@ handle all nostop noprint pass
 handle SIGSEGV SIGBUS SIGILL SIGFPE SIGABRT stop print nopass
 attach {pid}
 set scheduler-locking on
+{checks}
 if ((int (*)(void)) {Py_IsInitialized})() == 0
   error the interpreter is starting or ending
 end
-if ((long (*)(long, long, long, long, long, long)) {mmap})({page}, {size}, 3, {flags}, -1, 0) != {page}
+if ((long (*)(long, long, long, long, long, long)) {mmap})({page}, {size}, 5, {flags}, -1, 0) != {page}
   error there is no memory
 end
 {writes}
-if ((int (*)(long, long)) {Py_AddPendingCall})({PyRun_SimpleString}, {page}) != 0
+if ((int (*)(long, long)) {Py_AddPendingCall})({page}, {line}) != 0
   call ((int (*)(long, long)) {munmap})({page}, {size})
   error too many calls wait already
 end
 printf "clineprof: done\\n"
 detach
 """
+CHECK = """\
+if *(long *) {0.address} != {0.word}
+  error it executes another program now
+end"""
 DONE = "clineprof: done\n"
+NO_MEMORY = "Cannot access memory at address"  # so gdb says
 FLAGS = 0x100022  # MAP_PRIVATE, MAP_ANONYMOUS, MAP_FIXED_NOREPLACE
 
 # The throw-away process computes until the visitor tells it how much is left, and ends well if all of it was right.
@@ -115,8 +134,12 @@ def _check(target):
 
 
 def _open(gdb, target, folder):
+    """What the target has mapped may have changed during the rehearsal. Then `target` is no help any more."""
+    now = Target(target.pid)
+    if (now.start, now.exe) != (target.start, target.exe):
+        raise Refused("process %d executes another program now" % target.pid)
     try:
-        _visit(gdb, target, folder)
+        _visit(gdb, now, folder)
     except Forbidden:  # although the rehearsal was allowed
         raise Refused("process %d is held by another debugger, or protected by the system" % target.pid) from None
     except Failed as error:
@@ -194,15 +217,28 @@ def _read(pipe, expected):
 def _visit(gdb, target, folder):
     """Has the target execute the folder's script.py soon. Raises Failed, and then it executes nothing."""
     page = _free_page(target)
+    found = functions(target)
     line = (LINE % {"script": folder.inside("script.py"), "page": page}).encode("utf-8", "surrogateescape")
-    words = struct.iter_unpack("<q", line + bytes(8 - len(line) % 8))
+    content = _caller(found["PyRun_SimpleString"].address) + line
+    words = struct.iter_unpack("<q", content + bytes(8 - len(content) % 8))
     told = _run(gdb, target, COMMANDS.format(
-        pid=target.pid, page=page, size=PAGE, flags=FLAGS, **addresses(target),
+        pid=target.pid, page=page, line=page + CALLER, size=PAGE, flags=FLAGS,
+        **{name: function.address for name, function in found.items()},
+        checks="\n".join(map(CHECK.format, found.values())),
         writes="\n".join("set {long} %d = %d" % (page + 8 * i, word) for i, [word] in enumerate(words))))  # fmt: skip
     if "Operation not permitted" in told:
         raise Forbidden
+    if NO_MEMORY in told:
+        raise Failed("it executes another program now")
     if DONE not in told:
         raise Failed(_reason(told))
+
+
+def _caller(address):
+    if platform.machine() not in CALLERS:
+        raise Failed("no machine code for %s is known" % platform.machine())
+    before, after = map(bytes.fromhex, CALLERS[platform.machine()])
+    return (before + struct.pack("<Q", address) + after).ljust(CALLER, b"\0")
 
 
 def _reason(told):

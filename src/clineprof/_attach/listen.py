@@ -84,14 +84,44 @@ def _number(name):
     return number
 
 
+def _hold_signals():
+    """Has signals wait for which the program has a handler. Handlers run in the main thread between two instructions,
+    and what they raise must reach the program, not us. Returns the mask that lets them come again."""
+    handlers = {number: signals.getsignal(number) for number in signals.valid_signals()}
+    return signals.pthread_sigmask(signals.SIG_BLOCK, [
+        number for number, handler in handlers.items() if callable(handler) and not isinstance(handler, _Handler)])
+
+
 class _Handler:
     """What the interpreter calls in the main thread, between two instructions, after the signal has come."""
 
     def __init__(self, request):
         self.request = request
         self.count = 0
+        self.has_come = self.is_answering = False
 
     def __call__(self, number, frame):
+        self.has_come = True
+        if self.is_answering:
+            return  # the signal has come in the midst of ourselves
+        try:
+            mask = _hold_signals()
+        except BaseException:  # another handler, which is the program's, has raised it
+            signals.raise_signal(number)
+            raise
+        self.is_answering = True
+        try:
+            while self.has_come:
+                self.has_come = False
+                self._answer()
+        except Exception as error:
+            if self.request is not None and sys.stderr is not None:
+                sys.stderr.write("clineprof: nothing is profiled: %s\n" % error)
+        finally:
+            self.is_answering = False
+            signals.pthread_sigmask(signals.SIG_SETMASK, mask)  # what waited is handled now, and may raise
+
+    def _answer(self):
         from clineprof._attach import window
 
         requests = _requests()

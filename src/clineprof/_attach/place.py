@@ -31,6 +31,8 @@ class Target:
         status = self._status()
         if status.get("State", "Z")[0] in "ZX":
             raise Refused("there is no process %d" % pid)
+        if int(status["Tgid"]) != pid:
+            raise Refused("%d is a thread of process %s" % (pid, status["Tgid"]))
         self.own_pid = int(status.get("NSpid", str(pid)).split()[-1])
         self.uid, self.gid = (int(status[name].split()[1]) for name in ("Uid", "Gid"))
         self.start = self._start()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where the functions of a running process are. They are read from the files that it has mapped, so that gdb needs to
 read none of them, and so that interpreters without debugging symbols are fine."""
+import collections
 import re
 import struct
 
@@ -12,9 +13,12 @@ OF_LIBC = "mmap", "munmap"
 
 LOADED, DYNAMIC_SYMBOLS = 1, 11  # kinds of ELF segments and sections
 
+# address: where the function is in the process; word: the number that its first 8 bytes are
+Function = collections.namedtuple("Function", "address, word")
 
-def addresses(target):
-    """{name: address} of the functions above. Raises Refused if there is one of which nothing is known."""
+
+def functions(target):
+    """{name: Function} of the functions above. Raises Refused if there is one of which nothing is known."""
     found = {}
     for start, path in target.mapped.items():
         names = OF_PYTHON if PYTHON.search(path) else OF_LIBC if LIBC.search(path) else ()
@@ -31,22 +35,28 @@ def _exported(target, start, path, names):
     try:
         with open(inside, "rb") as file:
             content = file.read()
-        bias = start - _first_address(content)
-        return {name: bias + value for name, value in _symbols(content) if name in names}
-    except (OSError, ValueError, struct.error):
+        segments = list(_segments(content))
+        bias = start - segments[0][0] + segments[0][1]
+        return {name: Function(bias + value, _word(content, segments, value))
+                for name, value in _symbols(content) if name in names}  # fmt: skip
+    except (OSError, ValueError, IndexError, struct.error):
         return {}
 
 
-def _first_address(elf):
-    """Where the beginning of the file would be mapped if the system took the addresses in it as they are."""
+def _segments(elf):
+    """(address, offset, size) of each part of the file that is mapped: the address is the one that the file names."""
     if elf[:6] != b"\x7fELF\2\1":
         raise ValueError("this is no 64 bit little endian ELF file")
     [table], [size, count] = struct.unpack_from("<Q", elf, 32), struct.unpack_from("<HH", elf, 54)
     for i in range(count):
-        kind, _, offset, address = struct.unpack_from("<IIQQ", elf, table + i * size)
+        kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", elf, table + i * size)
         if kind == LOADED:
-            return address - offset
-    raise ValueError("nothing of the file is mapped")
+            yield address, offset, length
+
+
+def _word(elf, segments, address):
+    [place] = [offset + address - start for start, offset, length in segments if start <= address < start + length]
+    return struct.unpack_from("<q", elf, place)[0]
 
 
 def _symbols(elf):

@@ -2,10 +2,12 @@
 """What runs in the target: counts for some seconds, writes a profile, and gives every function its own code back."""
 import _thread
 import atexit
+import contextlib
 import gc
 import json
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -15,7 +17,7 @@ from clineprof import _boot
 from clineprof._attach import PREFIX
 from clineprof._boot import files, targets
 
-PATIENCE = 5.0  # seconds that a fork waits for our thread to end
+PATIENCE = 5.0  # seconds that a fork waits for our thread to end, or a message to the user's side for its being read
 MOST_NAMED = 8  # functions that are named in one sentence
 LONGEST = 3600.0  # seconds that one wait may last; the system's functions take no arbitrary numbers
 
@@ -30,18 +32,33 @@ _open = None  # the Window of this process; None: there is none
 _follows_forks = False
 
 
-def begin(path, page=None):
-    """Opens the window that the request in this file describes, and returns. A request whose deadline is past does
-    nothing. A thread of its own ends the window. Never raises.
+def begin_soon(path, mask, page=None):
+    """Does what begin() does, when the code that has called us has ended. Then the program's signals come again that
+    are held, and what their handlers raise reaches the program.
 
-    page: the address of a page with the line of Python that has called us; the window begins, and the page goes, as
-    soon as that line has ended
+    mask: that of the signals, as it was before some were held
+    page: the address of a page with a line of Python that has called us, which goes then; None: there is none
     """
-    if page is not None and _boot.core().call_soon(lambda: _begin_without(page, path)):
-        return
+    def later():
+        try:
+            if page is not None:
+                _boot.core().unmap_page(page)
+            begin(path)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    if not _boot.core().call_soon(later):
+        page = None  # it holds code that runs now
+        later()
+
+
+def begin(path):
+    """Opens the window that the request in this file describes, and returns. A request whose deadline is past does
+    nothing. A thread of its own ends the window. Never raises."""
     talk = None
     try:
-        with open(path, encoding="utf-8") as file:
+        os.rename(path, path + ".taken")  # another signal may have this request found again meanwhile
+        with open(path + ".taken", encoding="utf-8") as file:
             request = json.load(file)
         if time.time() > request["deadline"]:
             _remove(request["folder"])
@@ -56,11 +73,6 @@ def begin(path, page=None):
         if talk is not None:
             talk.say("failed", _told(error))
             talk.close()
-
-
-def _begin_without(page, path):
-    _boot.core().unmap_page(page)
-    begin(path)
 
 
 def begin_own(request):
@@ -156,7 +168,9 @@ class Talk:
     def __init__(self, path):
         self.socket = None
         try:
-            self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+            with _above_the_standard():
+                self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+            self.socket.settimeout(PATIENCE)  # the user's side may be stopped
             self.socket.connect(path)
         except OSError:
             self.close()
@@ -217,7 +231,8 @@ class Window:
         self.profiler = self.selection = self.recording = None
         self.done = _thread.allocate_lock()  # held from the moment that the window is being ended
         self.keeper = self.kept = 0  # the system's number of the thread that ends the window; 0: there is none
-        self.wakes, self.wake = os.pipe()  # what is written to the second one wakes the keeper, which then ends
+        with _above_the_standard():
+            self.wakes, self.wake = os.pipe()  # what is written to the second one wakes the keeper, which then ends
         self.guard = _thread.allocate_lock()  # held while the pipe is closed, and while something is written to it
 
     def left(self):
@@ -249,6 +264,9 @@ class Window:
         if "__file__" not in vars(main):
             for function in targets.functions_of(main, program):
                 self.selection.select_function(function, program)
+        for namespace, module in _namespaces():
+            for function in targets.functions_of(namespace, module):
+                self.selection.select_function(function, module)
         for code, module in _running():
             cells = tuple(types.CellType() for _ in code.co_freevars)
             function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
@@ -340,11 +358,10 @@ class Window:
         self.talk.close()
 
     def _clean(self):
-        """Removes the folder of the request. The user's side does it, too, unless it was killed."""
+        """Removes the folder of the request. The user's side does it, too, unless it was killed: just now, perhaps."""
         folder = self.request.get("folder")
-        if folder is None or self.talk.is_open() or self.request["outfile"].startswith(folder):
-            return  # the user's side removes the folder if it is there, and takes a profile out of it
-        _remove(folder)
+        if folder is not None and not self.request["outfile"].startswith(folder):
+            _remove(folder)
 
     def leave_to_parent(self):
         self.done.acquire(False)
@@ -366,6 +383,20 @@ class Window:
         profiler, self.profiler = self.profiler, None
         if profiler is not None:
             profiler.close()
+
+
+@contextlib.contextmanager
+def _above_the_standard():
+    """A program that has closed its standard error may write there all the same. So what is opened meanwhile is never
+    number 0 to 2."""
+    taken = []
+    try:
+        while not taken or taken[-1] <= 2:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+        yield
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
 
 
 def _remove(folder):
@@ -393,10 +424,31 @@ def _program():
 def _running():
     """(code, the module's name) of each body that is on a thread's stack: the body of the script, for one, is reached by
     no function."""
-    program = _program()
     found = {frame.f_code: frame.f_globals.get("__name__") for _, frames in _frames() for frame in frames}
-    return [(code, program if name == "__main__" else name if type(name) is str else "")
-            for code, name in found.items()]  # fmt: skip
+    return [(code, _module_named(name)) for code, name in found.items()]
+
+
+def _module_named(name):
+    """The name by which -p knows the functions whose globals have this __name__."""
+    return _program() if name == "__main__" else name if type(name) is str else ""
+
+
+class _Namespace:
+    """Looks like a module whose names these are."""
+
+    def __init__(self, names):
+        self.__dict__ = names
+
+
+def _namespaces():
+    """(namespace, its name) of code that runs and is in no module: cProfile and trace, for two, run a script in a dict
+    of their own."""
+    found = {id(frame.f_globals): frame.f_globals for _, frames in _frames() for frame in frames}
+    for names in found.values():
+        name = names.get("__name__")
+        module = sys.modules.get(name) if type(name) is str else None
+        if type(module) is not types.ModuleType or vars(module) is not names:
+            yield _Namespace(names), _module_named(name)
 
 
 def _waiting(profiler):
@@ -431,10 +483,14 @@ def _frames():
 
 def _stacks():
     """What each thread executes now: [[thread's name, [[file, line, function], ..]], ..], the innermost call first."""
-    names = {_thread.get_ident(): "MainThread"}  # both doors lead to the main thread
+    names = {}
     threading = sys.modules.get("threading")
     if threading is not None:
         names.update((thread.ident, thread.name) for thread in threading.enumerate())
+    here = sys._getframe()
+    for thread, frame in sys._current_frames().items():  # gevent gives threads other numbers
+        if frame is here:
+            names.setdefault(thread, "MainThread")  # all doors lead to the main thread
     return [[names.get(thread, "thread %d" % thread),
              [[frame.f_code.co_filename, frame.f_lineno, _name_of(frame.f_code)] for frame in frames]]
             for thread, frames in _frames()]  # fmt: skip

@@ -110,6 +110,26 @@ int rename(const char *from, const char *to)
     return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
+/* ---- opening ---- */
+
+Test(file, what_is_opened_for_writing_is_not_standard_error)
+{
+    int input = dup(0), error = dup(2);
+
+    close(0);
+    close(2);
+    int fd = clp_file_open("a", O_WRONLY | O_CREAT, 0600), next = open("/", O_RDONLY);
+    bool lost = write(2, "rubbish", 7) < 0;
+    close(next);
+    dup2(input, 0);
+    dup2(error, 2);
+    cr_expect_gt(fd, 2);
+    cr_expect_eq(next, 0, "the numbers below are free again");
+    cr_expect(lost);
+    cr_expect_eq(clp_file_open("b/c", O_WRONLY, 0), -1);
+    cr_expect_eq(errno, ENOENT);
+}
+
 /* ---- reading ---- */
 
 Test(file, reads_all_and_appends)
