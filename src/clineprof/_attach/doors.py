@@ -3,7 +3,9 @@
 
 From 3.14 on the interpreter has a door of its own: sys.remote_exec (PEP 768). It must be called by an interpreter of
 the same version. An older interpreter listens to a signal (listen.py), or is reached through gdb (gdb.py)."""
+import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -43,16 +45,33 @@ def _signal(target, folder):
 
 
 def _remote_exec(target, folder):
-    python = _interpreter(target)
-    done = subprocess.run([python, "-I", "-S", "-c", KNOCK, str(target.pid), folder.inside("script.py")],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          errors="backslashreplace", start_new_session=True)  # out of the reach of Ctrl-C
+    python, script = _interpreter(target), folder.inside("script.py")
+    with _found_here(script) if target.root else contextlib.nullcontext():
+        done = subprocess.run([python, "-I", "-S", "-c", KNOCK, str(target.pid), script],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              errors="backslashreplace", start_new_session=True)  # out of the reach of Ctrl-C
     if done.returncode == 0:
         return
     last = (done.stderr.strip().splitlines() or ["it ended with %d" % done.returncode])[-1]
     if "PermissionError" in last or "Operation not permitted" in last:
         raise Refused(target.not_ours())
     raise Refused("process %d does not let us in: %s" % (target.pid, last.partition(": ")[2] or last))
+
+
+@contextlib.contextmanager
+def _found_here(script):
+    """sys.remote_exec refuses a script that does not exist, but looks for it here. The target reads its own file of
+    this name, so an empty one does."""
+    folder = os.path.dirname(script)
+    try:
+        os.mkdir(folder, 0o700)
+        os.close(os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise Refused("cannot make the file '%s': %s" % (script, error.strerror)) from None
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _interpreter(target):
