@@ -27,6 +27,8 @@ MIB = 1 << 20
 # AddressSanitizer reserves terabytes of addresses and keeps freed memory: limits and resident sizes
 # mean nothing under it.
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+# Under qemu-user, which tools/arm64.sh runs tests with: its own memory is part of the resident size, and grows.
+EMULATED = "CLINEPROF_TEST_EMULATED" in os.environ
 
 # A trace function of C code that comes without an object, so that nothing tells it from others of its kind.
 UNSHARED = """

@@ -188,7 +188,7 @@ struct touch {
     size_t page, bytes; /* of one, and of all that are touched */
     uint64_t seen;    /* touches after which the counter had moved by one page */
     uint64_t largest; /* bytes of the largest move */
-    uint64_t change, release; /* the quickest change of one page; one among many given back */
+    uint64_t change, release; /* the quickest change of one page, and the quickest release of all at once */
 };
 
 static uint64_t counted(const struct touch *touch)
@@ -242,8 +242,7 @@ static void give_all_back(struct touch *touch, char *block)
         *(volatile char *)(block + at) = 1;
     uint64_t start = clp_clock_read(touch->clock);
     madvise(block, touch->bytes, MADV_DONTNEED);
-    note_quickest(&touch->release,
-                  (clp_clock_read(touch->clock) - start) / (touch->bytes / touch->page));
+    note_quickest(&touch->release, clp_clock_read(touch->clock) - start);
 }
 
 /* NULL: there is no memory. */
@@ -287,7 +286,7 @@ struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp
     if (!check.exact) /* nothing moved at all: the batch is larger than what was touched */
         check.step = touch.largest != 0 ? touch.largest : touch.bytes;
     check.change_ticks = touch.change == UINT64_MAX ? 0 : touch.change;
-    check.release_ticks = touch.release == UINT64_MAX ? 0 : touch.release;
+    check.release_ticks = touch.release == UINT64_MAX ? 0 : (double)touch.release / CHECK_PAGES;
     return check;
 }
 

@@ -52,7 +52,7 @@ struct clp_proc_check {
     bool exact;           /* every touched page was seen at once */
     uint64_t step;        /* bytes by which the counter moves, when not exact */
     uint64_t change_ticks; /* the quickest change of one page: touching it, or giving it back */
-    uint64_t release_ticks; /* for each page, when many are given back at once */
+    double release_ticks; /* for each page, when many are given back at once; it can be less than a tick */
 };
 
 /* The file under /proc that tells this kind of memory. */

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from harness import BUILD, Profile, clean_environment, run, run_python, run_viewer
+from harness import BUILD, EMULATED, Profile, clean_environment, run, run_python, run_viewer
 
 pytestmark = pytest.mark.once
 
@@ -26,6 +26,8 @@ def work(n):
     return os.getpid()
 """
 TURN = 7
+# A fork is a worker if its parent runs the same program.
+SKIP_FORK = pytest.mark.skipif(EMULATED, reason="another process's /proc/PID/exe is qemu-user itself, our own is not")
 
 
 def turns(path):
@@ -49,7 +51,8 @@ def program(tmp_path):
     return program
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=SKIP_FORK), "spawn",
+                                    pytest.param("forkserver", marks=SKIP_FORK)])
 def test_workers_of_a_program_that_is_not_profiled_write_their_own(program, tmp_path, method):
     ended = program(f"""
 def job(n):
@@ -92,6 +95,7 @@ if __name__ == "__main__":
     assert list(written(tmp_path).values()) == [30]
 
 
+@SKIP_FORK
 def test_a_fork_of_a_server_that_was_restarted_keeps_the_old_ones_profile(program, tmp_path):
     """As gunicorn does with --max-requests."""
     ended = program("""

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What qemu-user, which tools/arm64.sh runs tests with, does otherwise than a kernel: it has memory of its own in the
- * process, maps pages later, ignores limits of addresses, and makes up some files of /proc. */
+ * process, maps pages later, ignores limits of addresses, makes up some files of /proc, and has a counter that moves by
+ * whole microseconds. */
 #ifndef CLP_TEST_EMULATED_H
 #define CLP_TEST_EMULATED_H
 

@@ -38,7 +38,7 @@ static void set_reach(struct clp_recorder *recorder)
         .page = recorder->proc.page_bytes,
         .fault = clp_proc_fault_bytes(),
         .huge = clp_proc_huge_page(),
-        .release_nanos = (double)recorder->memory_check.release_ticks * nanos_per_tick,
+        .release_nanos = recorder->memory_check.release_ticks * nanos_per_tick,
     };
     recorder->use_span = (uint64_t)(FRESH_NANOS / nanos_per_tick);
     recorder->use_span_alone = (uint64_t)(FRESH_NANOS_ALONE / nanos_per_tick);

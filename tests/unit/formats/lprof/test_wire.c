@@ -47,15 +47,16 @@ static struct clp_profile_function *add(struct clp_profile *to, const char *file
 /* Two functions with every measure, at both ends of its range, and one without lines. */
 static void fill(struct clp_profile *to)
 {
-    struct clp_measures most = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                INT64_MAX, INT64_MIN, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    struct clp_measures some = {1, 200, 70000, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -16, 17, 18,
-                                19, 20, 21, 22, 23, 24, 25};
-    struct clp_measures none = {0};
+#define ITS_NUMBER(field, ...) .field = CLP_MEASURE_##field + 1,
+    struct clp_measures some = {CLP_MEASURE_TABLE(ITS_NUMBER, CLP_MEASURE_SKIP)}, most, none = {0};
+#undef ITS_NUMBER
 
+    some.time = 200;
+    some.raw_time = 70000;
+    some.self_increment = -11;
+    memset(&most, 0xff, sizeof most);
+    most.self_increment = INT64_MAX;
+    most.largest = INT64_MIN;
     struct clp_profile_function *f = add(to, "a.py", "A.f.<locals>.g", 3);
     f->total = 12345;
     f->raw_total = UINT64_MAX;
