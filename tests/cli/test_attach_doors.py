@@ -498,7 +498,7 @@ def test_a_process_in_a_container(container, tmp_path, listen):
     """Its number is another one there, and its /tmp is not ours."""
     loop = container(CAREFUL, listen=listen)
     code, err = command(["attach", loop.pid, "-s", "0.3", "-o", tmp_path / "out.lprof"])
-    if "Permission denied" in err:
+    if "Permission denied" in err or "address lookup failed" in err:  # the second one is sys.remote_exec's
         pytest.skip(err)
     assert code == 0, err
     line = (listen + CAREFUL).splitlines().index("    return i * 1.5  # counted") + 1
