@@ -216,7 +216,7 @@ def normal(line):
     line = line.replace(sys.executable, "python3").replace("-rtmz", "-tmz")
     if line.startswith("Profiled by clineprof"):
         line = re.sub(r"\d[\d.e+-]*", "#", re.sub(", give or take [^,]*,", ",", line))
-    line = re.sub(r"[+-]?\b0\.0\d\d MiB", "", line)
+    line = re.sub(r"[+-]?\b0(\.0\d\d)? MiB", "", line)
     line = re.sub(r"\d{4}-\d\d-\d\dT?\d{6}|\b\d{14}\b", "TIME", line)
     line = re.sub(r"(?<=[-.])\d{3,7}-[0-9a-f]{12}\b", "RUN", line)
     line = re.sub(r"(?<=[-.])\d{3,7}(?=[.-])|\b(process|number|pid) \d+", "PID", line)
