@@ -125,8 +125,8 @@ static bool answer(struct launch *launch, void (*answer_of)(const char *, struct
         return false;
     clp_buf_init(&text, &launch->mem);
     answer_of(launch->program, &text);
-    fputs(clp_buf_text(&text), stdout);
-    if (fflush(stdout) != 0 && errno != EPIPE) {
+    bool printed = fputs(clp_buf_text(&text), stdout) != EOF && fflush(stdout) == 0;
+    if (!printed && errno != EPIPE) {
         (void)fail(launch, "cannot write to standard output: %s", strerror(errno));
         *status = EXIT_FAILURE;
     }

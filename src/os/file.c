@@ -87,11 +87,12 @@ int clp_file_open_to_look(const char *path, bool follow)
  * write to it before. */
 int clp_file_open(const char *path, int flags, unsigned rights)
 {
-    int taken[STDERR_FILENO + 2], count = 0;
+    int taken[STDERR_FILENO + 1], count = 0, next;
 
-    do
-        taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    while (taken[count] >= 0 && taken[count++] <= STDERR_FILENO);
+    while ((next = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && next <= STDERR_FILENO)
+        taken[count++] = next;
+    if (next >= 0)
+        close(next); /* it may be the last number that is free */
     int fd = open(path, flags, rights), kept = errno;
     while (count > 0)
         close(taken[--count]);

@@ -26,6 +26,7 @@ from clineprof._attach.symbols import functions
 
 INSTEAD = "call clineprof.listen() in the program, or start it with CLINEPROF_ATTACH=1 (clineprof hook install)"
 PATIENCE = 10.0  # seconds that one step may take
+DYING = 0.3  # seconds until it is sure that a process which was killed is gone
 NOBODY = 65534
 PAGE = 4096
 CALLER = 64  # bytes at the beginning of the page, for the code below
@@ -165,7 +166,7 @@ def _rehearse(gdb, target):
             folder.remove()
     except (Failed, OSError, subprocess.SubprocessError) as error:
         told = str(error)
-        if process is not None and process.poll() not in (None, 0):
+        if process is not None and _code(process) not in (None, 0):
             told = "it ended with %d" % process.returncode
         raise Refused("gdb does not work on a throw-away process of %s (%s), so process %d was not touched; %s" % (
             target.exe, told, target.pid, INSTEAD)) from None  # fmt: skip
@@ -239,6 +240,14 @@ def _caller(address):
         raise Failed("no machine code for %s is known" % platform.machine())
     before, after = map(bytes.fromhex, CALLERS[platform.machine()])
     return (before + struct.pack("<Q", address) + after).ljust(CALLER, b"\0")
+
+
+def _code(process):
+    """The exit status of a process that has failed, or None: a signal that kills it takes a moment."""
+    try:
+        return process.wait(DYING)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _reason(told):
