@@ -130,6 +130,7 @@ struct clp_thread {
     struct clp_gc_cell gc_outside; /* garbage collections outside all lines */
     struct clp_gc_cell gc_early;   /* those in the body on top, whose first line has not begun */
     struct clp_waiting waiting;
+    int number; /* used by tracers: the system's number of the thread */
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
     struct clp_thread *next;

@@ -198,13 +198,25 @@ void clp_thread_get_counts(struct clp_thread_use *use)
     use->preemptions = (uint64_t)usage.ru_nivcsw;
 }
 
-uint64_t clp_thread_cpu_nanos(void)
+static uint64_t nanos_of(clockid_t clock)
 {
     struct timespec time;
 
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
+    if (clock_gettime(clock, &time) != 0)
         return 0;
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+uint64_t clp_thread_cpu_nanos(void)
+{
+    return nanos_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* The kernel's own form of the clock (include/linux/posix-timers_types.h), which pthread_getcpuclockid makes, too. That
+ * function must not be asked about a thread that has ended. */
+uint64_t clp_thread_cpu_nanos_of(int number)
+{
+    return nanos_of((clockid_t)(~(unsigned)number << 3 | 4 | 2));
 }
 
 bool clp_thread_queue_nanos(uint64_t *nanos)

@@ -233,3 +233,17 @@ def test_the_object_has_it_too(tmp_path):
     profile = clineprof.Profile(profiler.snapshot())
     assert waits(profile)["waits"][0] > 40e6
     profiler.close()
+
+
+def test_a_line_that_still_runs_waits_up_to_the_end(tmp_path):
+    """The thread reads its own processor time at its next event, which never comes."""
+    _, profile = profiled(tmp_path, """
+    @profile
+    def sleeps():
+        time.sleep(60)  # sleeps
+    thread = threading.Thread(target=sleeps, daemon=True)
+    thread.start()
+    time.sleep(0.3)
+    """)
+    [line] = [line for function in profile.functions for line in function.lines if line.text.endswith("# sleeps")]
+    assert line.self > 250e6 and line.cpu < 0.1 * line.self

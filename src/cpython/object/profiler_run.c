@@ -7,6 +7,7 @@
 #include "cpython/recorder/names.h"
 #include "cpython/memory/holders.h"
 #include "cpython/memory/native.h"
+#include "cpython/recorder/cpu_time.h"
 #include "cpython/recorder/own_work.h"
 #include "cpython/recorder/recorder.h"
 #include "setup.h"
@@ -348,9 +349,11 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
 {
     struct clp_recorder *recorder = window->recorder;
     struct clp_engine_copy copy;
+
+    if (window->cpu)
+        clp_cpu_time_look(recorder);
     clp_status status = clp_engine_copy_init(&copy, &recorder->engine, &recorder->views.scratch,
                                              clp_clock_read(&recorder->clock));
-
     if (status != CLP_OK)
         return status;
     status = clp_snapshot_take_view(&window->view, &copy, window->memory, window->cpu,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpu_time.h"
 #include "engine/resident.h"
+#include <unistd.h>
 
 /* Shorter lines hardly wait, and reading would make them much longer. A read takes 0.2 to 0.4 us. Where it takes
  * longer, as in some sandboxes, lines must be longer, too. */
@@ -60,6 +61,7 @@ static void note_queue(struct clp_thread *thread, uint64_t waited)
 
 void clp_cpu_time_begin(struct clp_thread *thread)
 {
+    thread->number = gettid();
     if (clp_recorder_of(thread)->with_cpu == 0)
         return;
     thread->waiting = (struct clp_waiting){0};
@@ -67,14 +69,27 @@ void clp_cpu_time_begin(struct clp_thread *thread)
     note_queue(thread, 0);
 }
 
-uint64_t clp_cpu_time_read(struct clp_thread *thread)
+/* Notes the processor time of a thread; 0: it could not be read. */
+static uint64_t note(struct clp_thread *thread, uint64_t nanos)
 {
     const struct clp_recorder *recorder = clp_recorder_of(thread);
-    uint64_t nanos = clp_thread_cpu_nanos();
 
     if (nanos == 0)
         return 0;
     return clp_waiting_note(thread, clp_clock_read(&recorder->clock), ticks_of(recorder, nanos));
+}
+
+uint64_t clp_cpu_time_read(struct clp_thread *thread)
+{
+    return note(thread, clp_thread_cpu_nanos());
+}
+
+void clp_cpu_time_look(struct clp_recorder *recorder)
+{
+    for (struct clp_thread *thread = recorder->engine.threads; thread != NULL; thread = thread->next) {
+        if (!__atomic_load_n(&thread->ended, __ATOMIC_ACQUIRE))
+            (void)note(thread, clp_thread_cpu_nanos_of(thread->number));
+    }
 }
 
 void clp_cpu_time_read_queue(struct clp_thread *thread, uint64_t waited)

@@ -19,6 +19,9 @@ void clp_cpu_time_begin(struct clp_thread *thread);
  * top has waited. */
 uint64_t clp_cpu_time_read(struct clp_thread *thread);
 
+/* Reads the processor time of all threads, so that lines which are running have their waiting up to now. */
+void clp_cpu_time_look(struct clp_recorder *recorder);
+
 /* Reads for how long the calling thread was in the run queue, if it has just waited long enough to be worth it. */
 void clp_cpu_time_read_queue(struct clp_thread *thread, uint64_t waited);
 

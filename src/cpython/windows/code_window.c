@@ -40,6 +40,8 @@ static bool set_counting(struct clp_code_window *window)
     recorder->opened_late |= wanted && window->view.count != 0;
     if (wanted && window->memory)
         clp_recorder_begin_reading(recorder);
+    if (window->cpu)
+        clp_cpu_time_look(recorder);
     bool done = is_done(clp_view_set_counting(&window->view, wanted, now_of(window)));
     if (window->memory && window->view.counting == 0)
         clp_recorder_end_reading(recorder);
