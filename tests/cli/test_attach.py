@@ -5,6 +5,7 @@ before. The targets are real servers; what they count themselves is compared wit
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -122,6 +123,8 @@ def target(tmp_path):
     for one in made:
         one.process.kill()
         one.process.communicate()
+        for name in left_behind(one.pid):  # requests that it never came to; its number may be another's soon
+            shutil.rmtree("/tmp/" + name)
 
 
 def end_early(attached):
