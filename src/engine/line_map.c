@@ -9,7 +9,7 @@ static size_t bytes_of(size_t span, size_t count)
 
 struct clp_line_map *clp_line_map_new(struct clp_mem *mem, int32_t lowest, const int32_t *lines, uint32_t count)
 {
-    uint32_t span = lines == NULL || count == 0 ? count : (uint32_t)(lines[count - 1] - lowest) + 1;
+    uint32_t span = lines == NULL || count == 0 ? count : (uint32_t)lines[count - 1] - (uint32_t)lowest + 1;
     struct clp_line_map *map = clp_mem_alloc(mem, bytes_of(span, count), 1);
 
     if (map == NULL)
@@ -17,8 +17,8 @@ struct clp_line_map *clp_line_map_new(struct clp_mem *mem, int32_t lowest, const
     int32_t *own = (int32_t *)(map->cells + span);
     memset(map->cells, 0xff, span * sizeof *map->cells);
     for (uint32_t i = 0; i < count; i++) {
-        own[i] = lines != NULL ? lines[i] : lowest + (int32_t)i;
-        map->cells[own[i] - lowest] = i;
+        own[i] = lines != NULL ? lines[i] : (int32_t)((uint32_t)lowest + i);
+        map->cells[(uint32_t)own[i] - (uint32_t)lowest] = i;
     }
     map->lowest = lowest;
     map->span = span;
