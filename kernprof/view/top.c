@@ -241,15 +241,17 @@ static bool show(struct top *top, struct clp_fault *fault)
     return true;
 }
 
-/* Returns why a live file has no numbers for a measure that needs this; NULL: it has some. */
-static const char *lacking(enum clp_measure_needs needs, const struct clp_profile_meta *meta)
+/* Returns why a live file has no numbers for the measure; NULL: it has some. */
+static const char *lacking(const struct clp_profile_meta *meta, enum clp_measure measure)
 {
+    enum clp_measure_needs needs = clp_measure_rows[measure].needs;
+
     if (needs > CLP_NEEDS_MEMORY)
         return "live blocks are only in the profile that the run writes at its end";
-    if (needs == CLP_NEEDS_MEMORY)
-        return meta->has_memory ? NULL : "the run does not measure memory (--no-memory)";
-    bool known = needs == CLP_NEEDS_TIMES || (needs == CLP_NEEDS_CPU ? meta->has_cpu : meta->has_queue) != 0;
-    return known ? NULL : "the run does not measure it (--cpu)";
+    if (clp_profile_lacks(meta, measure) == NULL)
+        return NULL;
+    return needs == CLP_NEEDS_MEMORY ? "the run does not measure memory (--no-memory)"
+                                     : "the run does not measure it (--cpu)";
 }
 
 /* Sets the columns. Complains, and returns false, when the file has no numbers for one that the user asks for. A live
@@ -264,11 +266,11 @@ static bool choose_columns(struct top *top, const char *measures, const struct c
     (void)clp_columns_parse(&top->columns, measures != NULL ? measures : usual, &bytes);
     sort_by(top, CLP_MEASURE_self);
     for (size_t i = 0; i < top->columns.count; i++) {
-        const struct clp_measure_row *row = &clp_measure_rows[top->columns.items[i]->measure];
-        const char *lacks = lacking(row->needs, &profile->meta);
+        enum clp_measure measure = top->columns.items[i]->measure;
+        const char *lacks = lacking(&profile->meta, measure);
         if (lacks == NULL)
             continue;
-        clp_console_complain_format(me, "top cannot show %s: %s", row->name, lacks);
+        clp_console_complain_format(me, "top cannot show %s: %s", clp_measure_rows[measure].name, lacks);
         return false;
     }
     return true;

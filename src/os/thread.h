@@ -99,7 +99,8 @@ void clp_thread_get_use(struct clp_thread_use *use);
 /* The processor time of the calling thread in nanoseconds; 0 where the system does not tell. */
 uint64_t clp_thread_cpu_nanos(void);
 
-/* The same of a thread of this process, by the number that gettid gave it; 0 also where there is no such thread. */
+/* The processor time in nanoseconds of a thread of this process, by the number that gettid gave it; 0 where the system
+ * does not tell, and where there is no such thread. */
 uint64_t clp_thread_cpu_nanos_of(int number);
 
 /* Sets *nanos to the time that the calling thread was able to run, but waited for a processor: from

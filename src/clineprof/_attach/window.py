@@ -393,6 +393,7 @@ def _above_the_standard():
     try:
         while not taken or taken[-1] <= 2:
             taken.append(os.open(os.devnull, os.O_RDONLY))
+        os.close(taken.pop())  # it may be the last number that is free
         yield
     finally:
         for descriptor in taken:

@@ -129,7 +129,7 @@ const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, 
       hint: "Of the function's time; in a whole file, of the time of all functions" },
   ];
 });
-const OF_MEMORY = ["memory", "heap", "native"]; // what a measure can need
+const OF_MEMORY = ["memory", "heap", "native"]; // what measures of memory need
 const ESTIMATE = "An estimate: the line is so short that what the profiler itself cost is larger";
 const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
 let allColumns = false;

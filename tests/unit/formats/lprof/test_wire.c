@@ -45,7 +45,7 @@ static struct clp_profile_function *add(struct clp_profile *to, const char *file
 }
 
 /* Two functions with every measure, at both ends of its range, and one without lines. */
-static void fill(struct clp_profile *to)
+static void fill_functions(struct clp_profile *to)
 {
 #define ITS_NUMBER(field, ...) .field = CLP_MEASURE_##field + 1,
     struct clp_measures some = {CLP_MEASURE_TABLE(ITS_NUMBER, CLP_MEASURE_SKIP)}, most, none = {0};
@@ -71,14 +71,19 @@ static void fill(struct clp_profile *to)
     f = add(to, "b \xc3\xa9.py", "<module>", 0);
     some = (struct clp_measures){.hits = 1};
     cr_assert_eq(clp_profile_add_line(to, f, 70000, &some), CLP_OK);
-    add(to, "", "", 1);
     struct clp_profile_leak leak = {.line = 7, .bytes = UINT64_MAX, .bytes_per_call = 0.5,
                                     .bytes_per_second = 1e300, .confidence = 0.95,
                                     .held_by = (char[]){"a\xc3\xa9.b: list, 3 items"}};
     cr_assert_eq(clp_profile_add_leak(to, f, &leak), CLP_OK);
     leak = (struct clp_profile_leak){.line = 3, .bytes = 1};
     cr_assert_eq(clp_profile_add_leak(to, f, &leak), CLP_OK);
+    add(to, "", "", 1);
+}
+
+static void fill_series(struct clp_profile *to)
+{
     struct clp_profile_series *series;
+
     cr_assert_eq(clp_profile_add_series(to, 77, 1700000000.5, &series), CLP_OK);
     cr_assert_eq(clp_profile_add_sample(to, series, 0, UINT64_MAX), CLP_OK);
     cr_assert_eq(clp_profile_add_sample(to, series, UINT64_MAX, 0), CLP_OK);
@@ -89,21 +94,35 @@ static void fill(struct clp_profile *to)
     mark.enter = 0;
     cr_assert_eq(clp_profile_add_mark(to, series, &mark), CLP_OK);
     cr_assert_eq(clp_profile_add_series(to, 0, 0, &series), CLP_OK);
+}
+
+static void fill_processes(struct clp_profile *to)
+{
     struct clp_profile_process process = {.pid = 77, .parent = UINT64_MAX, .start = 1.5,
                                           .wall = UINT64_MAX, .self = 3, .events = 4,
                                           .name = (char[]){"worker \xc3\xa9"},
                                           .numbers = (char[]){"\0\xff"}, .numbers_bytes = 2};
+
     cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
     process = (struct clp_profile_process){.pid = 1};
     cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
+}
+
+static void fill_calls(struct clp_profile *to)
+{
     static const struct clp_profile_call calls[] = {
         {.function = 1, .calls = UINT64_MAX, .time = UINT64_MAX, .again = UINT64_MAX, .increment = INT64_MAX},
         {.parent = 1, .line = INT32_MAX, .function = 0, .through = true, .increment = INT64_MIN},
         {.parent = 2, .line = 7, .function = 1, .calls = 3, .time = 4, .again = 5, .increment = -6},
         {.parent = 1, .function = CLP_CALL_DEEPER, .calls = 9}};
+
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         cr_assert_eq(clp_profile_add_call(to, &calls[i], NULL), CLP_OK);
     to->calls_cut = 9;
+}
+
+static void fill_meta(struct clp_profile *to)
+{
     cr_assert_eq(clp_profile_set_text(to, &to->meta.python, "3.12.1"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.command, "a.py -x"), CLP_OK);
     to->meta.pid = 77;
@@ -127,12 +146,28 @@ static void fill(struct clp_profile *to)
     cr_assert_eq(clp_profile_set_text(to, &to->meta.leak_epoch, "handle"), CLP_OK);
     to->meta.leak_epochs = 5;
     to->meta.no_source = 1;
+}
+
+static void fill_files(struct clp_profile *to)
+{
     char text[400];
+
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)('a' + i * i / 3 % 7);
     cr_assert_eq(clp_profile_keep_file(to, "a.py", (struct clp_span){text, sizeof text}), CLP_OK);
     cr_assert_eq(clp_profile_keep_file(to, "copy of a.py", (struct clp_span){text, sizeof text}), CLP_OK);
     cr_assert_eq(clp_profile_keep_file(to, "", (struct clp_span){"", 0}), CLP_OK);
+}
+
+/* A profile with something in every place. */
+static void fill(struct clp_profile *to)
+{
+    fill_functions(to);
+    fill_series(to);
+    fill_processes(to);
+    fill_calls(to);
+    fill_meta(to);
+    fill_files(to);
 }
 
 Test(wire, everything_survives_the_round_trip)
