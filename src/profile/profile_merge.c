@@ -7,6 +7,7 @@
  *                                       tried from 2 on again */
 #include "profile_merge.h"
 #include "calls.h"
+#include "counters.h"
 #include "missed.h"
 #include "texts.h"
 #include <stdio.h>
@@ -35,7 +36,7 @@ static size_t count_new_lines(const struct clp_profile_function *into,
 /* Merges two ascending lists of lines from the back, so that one pass in place is enough. Inserting line by line would
  * take quadratic time where the lines of two large functions alternate. */
 static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_function *into,
-                              const struct clp_profile_function *from)
+                              const struct clp_profile_function *from, const struct clp_counter_places *counters)
 {
     size_t fresh = count_new_lines(into, from);
 
@@ -44,16 +45,18 @@ static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_fu
     size_t i = into->line_count, j = from->line_count, out = i + fresh;
     into->line_count = out;
     while (j > 0) {
-        const struct clp_profile_line *other = &from->lines[j - 1];
-        if (i > 0 && into->lines[i - 1].line > other->line) {
+        struct clp_profile_line other = from->lines[j - 1];
+        if (!counters->same)
+            clp_counters_move(&other.measures, counters);
+        if (i > 0 && into->lines[i - 1].line > other.line) {
             into->lines[--out] = into->lines[--i];
-        } else if (i > 0 && into->lines[i - 1].line == other->line) {
+        } else if (i > 0 && into->lines[i - 1].line == other.line) {
             into->lines[--out] = into->lines[--i];
-            clp_measures_merge(&into->lines[out].measures, &other->measures);
-            into->lines[out].running |= other->running;
+            clp_measures_merge(&into->lines[out].measures, &other.measures);
+            into->lines[out].running |= other.running;
             j--;
         } else {
-            into->lines[--out] = *other;
+            into->lines[--out] = other;
             j--;
         }
     }
@@ -166,14 +169,14 @@ static clp_status find_joined(struct clp_profile *into, const struct clp_profile
 
 /* Sets *place to the place in `into` of the function that `from` was added to. */
 static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from,
-                                 uint32_t *place)
+                                 const struct clp_counter_places *counters, uint32_t *place)
 {
     struct clp_profile_function *function;
 
     if (find_joined(into, from, &function) != CLP_OK)
         return CLP_NO_MEMORY;
     *place = (uint32_t)(function - into->functions);
-    if (merge_lines(into, function, from) != CLP_OK || clp_missed_merge(into, function, from) != CLP_OK)
+    if (merge_lines(into, function, from, counters) != CLP_OK || clp_missed_merge(into, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->leak_count; i++)
         if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
@@ -193,9 +196,12 @@ static clp_status merge_functions(struct clp_profile *into, const struct clp_pro
     size_t count = from->function_count;
     uint32_t *places = clp_mem_alloc(into->mem, count, sizeof *places);
     clp_status status = places != NULL || count == 0 ? CLP_OK : CLP_NO_MEMORY;
+    struct clp_counter_places counters;
 
+    if (status == CLP_OK)
+        status = clp_counters_place(into, &from->meta, &counters);
     for (size_t i = 0; i < count && status == CLP_OK; i++)
-        status = merge_function(into, &from->functions[i], &places[i]);
+        status = merge_function(into, &from->functions[i], &counters, &places[i]);
     if (status == CLP_OK)
         status = clp_profile_merge_calls(into, from, places);
     clp_mem_free(into->mem, places, count, sizeof *places);
@@ -316,6 +322,9 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->gc_cleared = larger(meta->gc_cleared, from->gc_cleared);
     meta->has_cpu = larger(meta->has_cpu, from->has_cpu);
     meta->has_queue = larger(meta->has_queue, from->has_queue);
+    meta->has_io = larger(meta->has_io, from->has_io);
+    meta->has_faults = larger(meta->has_faults, from->has_faults);
+    meta->has_switches = larger(meta->has_switches, from->has_switches);
     if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;
