@@ -7,7 +7,7 @@ complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge 
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l columns -r -d 'columns of the report: hits,time,self,..'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l widths -r -d 'minimum widths of columns: line=8,time=14,..'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l self -d 'also show time without selected callees'
-complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l sort-by -x -a 'hits time raw-time self raw-self await max gc gc-runs cpu wait queue mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
+complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l sort-by -x -a 'hits time raw-time self raw-self await max gc gc-runs cpu wait queue read written disk-read disk-written faults major-faults switches preemptions counter1 counter1-most counter2 counter2-most counter3 counter3-most counter4 counter4-most mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l top -r -d 'show only the top N functions (default: all)'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l lines -r -d 'one table of the N hottest lines of all functions'
 complete -c clineprof -n 'not __fish_seen_subcommand_from diff ab callers merge top attach dump recover mem hook lsp' -l by-file -d 'show whole files, each once (default: auto)'
@@ -80,6 +80,8 @@ complete -c clineprof -n '__fish_seen_subcommand_from attach' -s v -l view -d 'p
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l memory -x -a 'off rss anon uss pss tree' -d 'off, rss, anon; slow uss, pss, tree (default: rss)'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l no-memory -d 'count hits and time only'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l cpu -d 'split times into CPU and waiting'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l io -d 'count bytes read and written'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l counters -r -d 'count faults, switches, or both: faults,switches'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l leaks -d 'tell which lines leak (docs/memory.md)'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l source -r -d 'text: functions, files, none (default: functions)'
 complete -c clineprof -n __fish_use_subcommand -a dump
