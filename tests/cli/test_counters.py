@@ -388,3 +388,30 @@ def test_the_object_has_them_too(tmp_path):
     profiler.close()
     assert sums(profile, "read")["reads"] == (90_000,)
     assert "disk_read_bytes" in profile.columns() and "faults" not in profile.columns()
+
+
+def test_a_counter_that_comes_late(tmp_path):
+    """The profiler has counted before, and keeps what it has counted while it was stopped."""
+    (tmp_path / "prog.py").write_text(textwrap.dedent(f"""
+    import clineprof
+    n = 0
+    def f():
+        global n
+        n += 1; sum(range(30_000))
+    profiler = clineprof.Profiler({TRACER!r})
+    profiler.add_function(f)
+    for _ in range(3):
+        f()
+    profiler.stop()
+    f()
+    clineprof.counter("n", lambda: n)
+    for _ in range(2):
+        f()
+        profiler.start()
+        f()
+        profiler.stop()
+    [function] = clineprof.Profile(profiler.snapshot()).functions
+    print(function["hits"], function["counter1"], function["counter1_most"])
+    """))
+    ended = run([sys.executable, "prog.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.out, ended.err) == ("[5] [2] [8]\n", "")
