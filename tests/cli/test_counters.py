@@ -398,8 +398,9 @@ def test_a_counter_that_comes_late(tmp_path):
     def f():
         global n
         n += 1; sum(range(30_000))
-    profiler = clineprof.Profiler({TRACER!r})
+    profiler, other = clineprof.Profiler({TRACER!r}), clineprof.Profiler({TRACER!r})
     profiler.add_function(f)
+    other.add_function(f)  # goes on counting, so that the first one must keep its numbers apart
     for _ in range(3):
         f()
     profiler.stop()
