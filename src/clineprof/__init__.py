@@ -14,6 +14,8 @@ HOMES = {
     "LineStats": "_compat.line_stats",
     "MemitResult": "_compat.memory_usage",
     "Profile": "_profile",
+    "RankFiles": "_training",
+    "Steps": "_training",
     "assert_no_leaks": "_profile.leaks",
     "listen": "_attach.listen",
     "load": "_profile",

@@ -288,11 +288,12 @@ class GlobalProfiler:
         elif _of_calls() is not None:
             getattr(_of_calls(), how)()
 
-    def schedule(self, *, wait, warmup, active, repeat=0, skip_first=0):
+    def schedule(self, *, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
         """Counts only in some of the steps that step() separates, as torch.profiler.schedule does. The first
         `skip_first` steps are left out. Then there are cycles of `wait` steps without profiling, `warmup` steps in
         which the functions run as they do when they are measured but nothing is counted, and `active` steps that count.
-        `repeat` is the number of cycles; 0 goes on until the end.
+        `repeat` is the number of cycles; 0 goes on until the end. `skip_first_wait=1` leaves out the first cycle's
+        `wait` steps.
 
         Outside of warm-up and active steps the functions run their own code, at no cost. All active steps add up.
         Raises ValueError for a number below 0, or active below 1.
@@ -311,7 +312,7 @@ class GlobalProfiler:
         """
         from clineprof._global.schedule import Schedule
 
-        plan = Schedule(wait, warmup, active, repeat, skip_first)
+        plan = Schedule(wait, warmup, active, repeat, skip_first, skip_first_wait)
         if self._has_profile():
             self._schedule = plan
             plan.apply(self._profile)
