@@ -134,6 +134,7 @@ def tracers() -> tuple[str, ...]: ...
 
 class Steps:
     step_num: int
+    total: Profile | None
     def __init__(
         self,
         *functions: object,
@@ -156,7 +157,6 @@ class Steps:
 class RankFiles:
     folder: str
     name: str
-    total: Profile | None
     def __init__(self, folder: str | PathLike[str], name: str = "profile") -> None: ...
     def __call__(self, steps: Steps) -> None: ...
 

@@ -32,6 +32,7 @@ class Steps:
     options: arguments of Profiler: memory, cpu, counters, ..
 
     step_num: the number of the step that runs, from 0
+    total: the sum of the cycles that have ended, as a clineprof.Profile; None before the first has
 
     Outside warm-up and active steps functions run their own code. Raises ValueError for a number below 0, or active
     below 1.
@@ -47,6 +48,7 @@ class Steps:
             self._profiler(function)
         self._phase = NONE
         self.step_num = 0
+        self.total = None
 
     def __enter__(self):
         self._go_to(self._schedule.phase(self.step_num))
@@ -64,6 +66,7 @@ class Steps:
         before, self._phase = self._phase, phase
         if before == RECORD_AND_SAVE or (before == RECORD and phase == NONE):
             self._profiler.stop()
+            self.total = self.profile if self.total is None else self.total + self.profile
             if self._on_trace_ready is not None:
                 self._on_trace_ready(self)
         if before in (NONE, RECORD_AND_SAVE) and phase != NONE:
@@ -97,14 +100,12 @@ class RankFiles:
 
     def __init__(self, folder, name="profile"):
         self.folder, self.name = os.fspath(folder), name
-        self.total = None
 
     def __call__(self, steps):
-        self.total = steps.profile if self.total is None else self.total + steps.profile
         path = os.path.join(self.folder, "%s%s.lprof" % (self.name, rank()))
         try:
             os.makedirs(self.folder, exist_ok=True)
-            self.total.write(path)
+            steps.total.write(path)
         except OSError as error:
             _boot.complain("clineprof", "cannot write '%s': %s" % (path, error.strerror))
 
@@ -117,3 +118,15 @@ def rank():
     if told == "" and distributed is not None and distributed.is_available() and distributed.is_initialized():
         return ".rank%d" % distributed.get_rank()
     return told
+
+
+def begin(model, functions, folder, name, on_trace_ready, words):
+    """Begins Steps for an adapter, which counts the class of a model and more functions. Without an on_trace_ready of the
+    user's RankFiles writes."""
+    ready = RankFiles(folder, name) if on_trace_ready is None else on_trace_ready
+    return Steps(model.__class__, *functions, on_trace_ready=ready, **words).__enter__()
+
+
+def missing(module, package, error):
+    """An ImportError that names the package which an adapter needs."""
+    return ImportError("%s needs %s (pip install %s): %s" % (module, package, package, error), name=package)
