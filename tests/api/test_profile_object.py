@@ -131,6 +131,19 @@ h()
     assert hits(tmp_path, "my_output.lprof") == {"f": {6: 2}, "h": {15: 1}}
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("later, live", [("", ["x.lprof.live"]), ("profile.output_prefix = 'a/later/x'\n", [])])
+def test_a_folder_that_is_missing_is_made(later, live, tmp_path):
+    """.. at once, because the live file lies there; also if the names are changed while lines are counted."""
+    first = "profile.enable()\n" if later else "profile.enable(output_prefix='a/later/x')\n"
+    ended = python("from clineprof import profile\n" + first + "import os\n" + PROGRAM + later
+                   + "print([name for name in os.listdir('a/later') if 'live' in name] if os.path.exists('a') else [])\n",
+                   tmp_path, env=ENVIRONMENT)  # fmt: skip
+    assert (ended.code, ended.err, ended.out.splitlines()[0]) == (0, "", str(live))
+    assert hits(tmp_path, "a/later/x.lprof") == {"count": {line + 3: n for line, n in HITS.items()}}
+    assert len(os.listdir(tmp_path / "a/later")) == 3
+
+
 def test_what_counts_on_behind_disable_can_be_asked_for(tmp_path):
     ended = python("""
 from clineprof import profile
@@ -1523,7 +1536,7 @@ def test_a_parent_that_counts_after_the_fork_and_dies_leaves_its_own(tmp_path):
 @pytest.mark.once
 @pytest.mark.parametrize("before, env", [
     ("profile.write_config['lprof'] = False", ON),
-    ("profile.output_prefix = 'no/such/folder/x'", ON),
+    ("profile.output_prefix = 'it.py/x'", ON),
     ("", ENVIRONMENT),
 ])  # fmt: skip
 def test_where_there_is_no_place_for_a_live_file_there_is_none(tmp_path, before, env):

@@ -9,8 +9,9 @@ import os
 import re
 import sys
 
+import pages
 import pytest
-from harness import BUILD, TRACER, Profile, run_python
+from harness import BUILD, TRACER, Profile, run_ckernprof, run_python
 
 import clineprof
 from clineprof._global.schedule import Schedule
@@ -237,15 +238,19 @@ NET, TRAIN, TEST = map(line, ["return self.layer(x)", "return self.net(batch).sq
 
 @pytest.mark.once
 def test_lightning(tmp_path):
-    """Each stage has a file, the report is in the log; what was pickled works as before."""
+    """Each stage has a file, the report is in the log; a copy that was pickled amid the training works as well."""
     needs("lightning")
     ended = program(MODULE + """
 import pickle
-profiler = ClineprofProfiler(functions=[Net])
-task = Task()
+class Pickling(Task):
+    def on_train_epoch_start(self):
+        self.copy = pickle.dumps(self.trainer.profiler)
+profiler = ClineprofProfiler(functions=[Net, Task])
+task = Pickling()
 trainer(profiler).fit(task, data)
 logging.getLogger("lightning.pytorch.profilers").setLevel(logging.INFO)
-profiler = pickle.loads(pickle.dumps(profiler))
+pickle.loads(task.copy)  # is freed at once, and must not write
+profiler = pickle.loads(task.copy)
 trainer(profiler, limit_test_batches=7).test(task, data, verbose=False)
 """, tmp_path)
     assert hits(tmp_path / "fit-profile.lprof")["Net.forward"] == {NET: 10}
@@ -253,7 +258,7 @@ trainer(profiler, limit_test_batches=7).test(task, data, verbose=False)
     assert {name: lines for name, lines in hits(tmp_path / "test-profile.lprof").items() if lines} == {
         "Net.forward": {NET: 7}, "Task.test_step": {TEST: 7}}  # fmt: skip
     assert "TEST Profiler Report" in ended.err and "Function: Task.test_step at line " in ended.err
-    assert "FIT Profiler Report" not in ended.err
+    assert "FIT Profiler Report" not in ended.err and "Traceback" not in ended.err
 
 
 @pytest.mark.once
@@ -334,3 +339,69 @@ def test_an_adapter_names_the_package_that_it_lacks(name, tmp_path):
     (tmp_path / name / "__init__.py").write_text("raise ImportError('gone')")
     ended = program(f"import clineprof.{name}\n", tmp_path, code=1)
     assert ended.err.endswith(f"ImportError: clineprof.{name} needs {name} (pip install {name}): gone\n")
+
+
+# ---- the recipes of docs/training.md ----
+
+
+def from_the_page(name):
+    [text] = [block.text for block in pages.blocks("docs/training.md") if pages.file_of(block) == name]
+    return text
+
+
+@pytest.mark.once
+def test_a_job_with_a_flag(tmp_path):
+    """One epoch of three, into a folder that is made, a file for each rank; without the flag nothing."""
+    needs("torch")
+    job = from_the_page("job.py")
+    loss, forward = line("loss = ", job), line("return self.layer", job)
+    (tmp_path / "job.py").write_text(job)
+    for rank, flags in (None, []), (None, ["--profile"]), (1, ["--profile"]):
+        env = {**ENVIRONMENT, **({} if rank is None else {"RANK": str(rank), "WORLD_SIZE": "2"})}
+        ended = run_python(["job.py", *flags], tmp_path, env=env, timeout=300)
+        assert (ended.code, ended.err) == (0, "")
+        assert (tmp_path / "outputs").exists() == bool(flags)
+    folder = tmp_path / "outputs/profiler_results"
+    assert sorted(os.listdir(folder)) == ["profile.lprof", "profile.rank1.lprof"]
+    for path in folder.iterdir():
+        found = hits(path)
+        assert found["train_epoch"][loss] == 40 and found["Net.forward"] == {forward: 40}
+
+
+@pytest.mark.once
+def test_a_job_whose_functions_are_marked(tmp_path):
+    """.. and whose flag is that of `profile`."""
+    text = """
+import argparse
+from clineprof import profile
+profile.setup_config["cli_flags"].append("--profile")
+profile.output_prefix = "outputs/profiler_results/job"
+@profile
+def work():
+    return 1
+parser = argparse.ArgumentParser()
+parser.add_argument("--profile", action="store_true")
+parser.parse_args()
+work()
+"""
+    (tmp_path / "job.py").write_text(text)
+    for flags in [], ["--profile"]:
+        ended = run_python(["job.py", *flags], tmp_path, env=ENVIRONMENT)
+        assert (ended.code, ended.err) == (0, "") and (tmp_path / "outputs").exists() == bool(flags)
+    assert hits(tmp_path / "outputs/profiler_results/job.lprof") == {"work": {8: 1}}
+
+
+@pytest.mark.once
+def test_who_waits_for_data(tmp_path):
+    """The lines of the workers, and the wait of the loop for them: the work between two batches takes far less than
+    what the workers sleep."""
+    needs("torch")
+    text = from_the_page("load.py")
+    (tmp_path / "load.py").write_text(text)
+    ended = run_ckernprof(["-l", "--cpu", "--prof-child-procs", "load.py"], tmp_path, timeout=300)
+    assert ended.code == 0, ended.err
+    profile, sleep, loop = ended.profile(), line("time.sleep", text), line("for batch", text)
+    assert profile.line("Pictures.__getitem__", sleep)["hits"] == 80
+    assert profile.line("Pictures.__getitem__", sleep)["wait"] >= 0.78e9
+    assert profile.line("train_epoch", loop)["hits"] == 11
+    assert profile.line("train_epoch", loop)["wait"] > 0.1e9

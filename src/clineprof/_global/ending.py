@@ -55,6 +55,7 @@ class Ending:
         self.has_names = False  # the names of the files are this process's alone
         self.written = set()  # the paths, as they are shown, of files that this process has written
         self.ended = False
+        self._make_folder()
         outfile, family = self._find_place(counts_others)
         self.recording = _boot.core().Recording(
             profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server)
@@ -108,6 +109,15 @@ class Ending:
     def _path(self):
         return os.path.join(self.folder, self._prefix() + ".lprof")
 
+    def _make_folder(self):
+        """Makes the folder of the files if it is missing; but not the working directory, which was there. If that fails,
+        the files will go to the temporary folder."""
+        try:
+            if os.path.isdir(self.folder):
+                os.makedirs(os.path.dirname(self._path()), exist_ok=True)
+        except OSError:
+            pass
+
     def _has_place(self):
         return self._writes("lprof") and os.access(os.path.dirname(self._path()), os.W_OK)
 
@@ -151,6 +161,7 @@ class Ending:
     def _write_files(self):
         """Writes what was counted so far, and returns the paths of the files. None if the files of an earlier run stay
         as they are."""
+        self._make_folder()  # output_prefix may be another one by now
         self.recording.gather(_command())
         if not self.has_names and self._is_taken():
             self._take_own_name()
