@@ -192,6 +192,27 @@ with clineprof.Steps(work, on_trace_ready=handler):
     assert found == [{"work"}, {"work", "inner"}, {"work", "inner"}]
 
 
+@pytest.mark.once
+def test_tensorboards_plugin_opens_the_trace(tmp_path):
+    """The plug-in's own readers: functions and lines are operators, with the time of all their calls."""
+    data, generator = (needs(f"torch_tb_profiler.profiler.{name}") for name in ("data", "run_generator"))
+    program("""
+import clineprof
+def work(n):
+    return sum(range(n))
+with clineprof.Steps(work) as steps:
+    work(100_000), work(100_000)
+steps.export_chrome_trace("me.pt.trace.json")
+steps.profile.write("me.lprof")
+""", tmp_path)
+    read = data.RunProfileData.parse("me", None, str(tmp_path / "me.pt.trace.json"), str(tmp_path))
+    micros = Profile(tmp_path / "me.lprof").function("work")["total"] / 1000
+    assert {one.name.split()[0]: one.host_duration for one in read.op_list_groupby_name} == {
+        "work": pytest.approx(micros), "work:4": pytest.approx(micros)}  # fmt: skip
+    views = generator.RunGenerator("me", None, read).generate_run_profile().views
+    assert {view.display_name for view in views} >= {"Overview", "Operator", "Trace"}
+
+
 # ---- Lightning ----
 
 MODULE = """

@@ -589,6 +589,25 @@ def test_trace(known):
     ]  # fmt: skip
 
 
+def test_stays_in_a_trace(known):
+    """Stays of one row lie within each other or apart; one of another thread, which overlaps, has a row of its own."""
+    stays = [("main", 5, 0, 0, 2000), ("build", 1, 1, 500, 1000), ("build", 1, 0, 800, 1500), ("build", 1, 1, 1000, 1200),
+             ("main", 5, 0, 2000, 2500)]  # fmt: skip
+    marks = [{"file": "app/work.py", "line": line, "name": name, "level": level, "enter": enter * 10**6,
+              "leave": leave * 10**6} for name, line, level, enter, leave in stays]  # fmt: skip
+    profiles.write_known(known / "p", timeline=[TIMELINE[0], {**TIMELINE[1], "marks": marks}])
+    for options in [], ["--no-memory"]:
+        events = strict_json(export(known, "trace", *options, profile="p"))["traceEvents"]
+        found = [(e["name"], e["args"]["place"], e["tid"], e["ts"], e["dur"]) for e in events
+                 if e["ph"] == "X" and e["pid"] == 8]  # fmt: skip
+        assert found == [
+            ("main", "app/work.py:5", 1, 500_000, 2_000_000), ("build", "app/work.py:1", 1, 1_000_000, 500_000),
+            ("build", "app/work.py:1", 2, 1_300_000, 700_000), ("build", "app/work.py:1", 1, 1_500_000, 200_000),
+            ("main", "app/work.py:5", 1, 2_500_000, 500_000),
+        ]  # fmt: skip
+        assert any(e["ph"] == "C" for e in events) == (not options)
+
+
 QUERY = """
 const [query, columns, done] = arguments;
 (async () => {
