@@ -222,26 +222,41 @@ def test_counters_that_fail(tmp_path):
     assert sum(pair[0] for pair in found.values()) == 20  # from 10, when it was made, to 30
 
 
-def test_an_interrupt_within_a_counter_is_the_programs(tmp_path):
-    (tmp_path / "prog.py").write_text(textwrap.dedent("""
-    import clineprof, os, signal
-    calls = []
+@pytest.mark.parametrize("what", [
+    "os.kill(os.getpid(), signal.SIGINT)", "os.kill(os.getpid(), signal.SIGUSR1)", "sys.exit()", "hashlib.sha256(data)"])
+def test_what_is_raised_within_a_counter_is_the_programs(tmp_path, what):
+    """What handlers of signals raise reaches the program, also where the signal comes in the midst of a line, and the
+    counter's function is what runs next. The counter goes on."""
+    (tmp_path / "prog.py").write_text(textwrap.dedent(f"""
+    import clineprof, hashlib, os, signal, sys, threading
+    def handle(*_):
+        raise TimeoutError
+    signal.signal(signal.SIGUSR1, handle)
+    calls, data = [], bytes(100_000_000)
     def read():
         calls.append(1)
         if len(calls) == 4:
-            os.kill(os.getpid(), signal.SIGINT)
+            {what.replace("hashlib.sha256(data)", "pass")}
             for i in range(1000):
                 pass
-        return 0
+        return len(calls)
     clineprof.counter("c", read)
     @profile
     def main():
         for i in range(1000):
             sum(range(30_000))
-    try:
-        main()
-    except KeyboardInterrupt:
-        print("interrupted", len(calls) < 20)
+            {what if "data" in what else "pass"}
+    if "data" in {what!r}:
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+    for _ in range(2):
+        try:
+            main()
+        except (KeyboardInterrupt, TimeoutError, SystemExit):
+            print("interrupted", len(calls) < 20)
+            what = None
+            break
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+    profile(lambda: sum(range(30_000)))()
     """))
     ended = run_ckernprof(["-l", "prog.py"], tmp_path)
     assert (ended.code, ended.err) == (0, "") and ended.out.startswith("interrupted True\n")
