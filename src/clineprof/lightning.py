@@ -17,9 +17,9 @@ class ClineprofProfiler(Profiler):
     >>> from clineprof.lightning import ClineprofProfiler
     >>> profiler = ClineprofProfiler(wait=10, warmup=1, active=5, repeat=1)
 
-    dirpath, filename: as for Lightning's own profilers. With both the report goes to a text file, else to the log. In any
-        case <stage>-<filename>.lprof, for `clineprof`, goes to dirpath, or else to the trainer's log_dir; a file for
-        each rank
+    dirpath, filename: as for Lightning's own profilers. With both the report goes to a text file, else to the log. In
+        any case <stage>-<filename>.lprof, for `clineprof`, goes to dirpath, or else to the trainer's log_dir; a file
+        for each rank
     functions: what is counted beside the LightningModule's class: functions, and classes of models
     on_trace_ready, words: as for clineprof.Steps. A step is a batch. With an on_trace_ready there is no .lprof file
     """

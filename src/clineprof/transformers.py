@@ -17,7 +17,8 @@ class ClineprofCallback(TrainerCallback):
 
     folder: where profile.lprof goes, for `clineprof`; a file for each rank. By default the Trainer's output_dir
     functions: what is counted beside the model's class: functions, and classes of models
-    on_trace_ready, words: as for clineprof.Steps. A step is one of the optimizer. With an on_trace_ready there is no file
+    on_trace_ready, words: as for clineprof.Steps. A step is one of the optimizer. With an on_trace_ready there is no
+        file
 
     steps: the clineprof.Steps of the last training, or None
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Adapters for training loops: the context clineprof.Steps with torch's words, and what is made of it for Lightning and
-transformers, each with the real package. Where a package is missing, its tests are skipped; docs/training.md says how to
-run them."""
+"""Adapters for training loops: the context clineprof.Steps with torch's words, and what is made of it for Lightning
+and transformers, each with the real package. Where a package is missing, its tests are skipped; docs/training.md says
+how to run them."""
 import gzip
 import itertools
 import json
@@ -80,8 +80,8 @@ print("".join(seen), ready, steps.profile.functions[0]["hits"])
     (7, ".xxxx.xx [(5, [3, 3]), (7, [1, 1])] [1, 1]"),
 ])  # fmt: skip
 def test_only_active_steps_count_and_each_cycle_is_told_of(last, told, tmp_path):
-    """Steps 2 to 4 and 7 to 9 count, 1 and 6 are for warming up. In the others nothing of the profiler is there, neither
-    in the code nor among the tools of sys.monitoring. A loop that is left early tells of what it has counted."""
+    """Steps 2 to 4 and 7 to 9 count, 1 and 6 are for warming up. In the others nothing of the profiler is there,
+    neither in the code nor among the tools of sys.monitoring. A loop that is left early tells of what it counted."""
     if (TRACER or clineprof.tracers()[0]) == "settrace":
         told = told.replace("x", ".")  # sys.gettrace() does not show this tracer
     assert program(LOOP.replace("LAST", str(last)), tmp_path).out == told + "\n"

@@ -591,8 +591,8 @@ def test_trace(known):
 
 def test_stays_in_a_trace(known):
     """Stays of one row lie within each other or apart; one of another thread, which overlaps, has a row of its own."""
-    stays = [("main", 5, 0, 0, 2000), ("build", 1, 1, 500, 1000), ("build", 1, 0, 800, 1500), ("build", 1, 1, 1000, 1200),
-             ("main", 5, 0, 2000, 2500)]  # fmt: skip
+    stays = [("main", 5, 0, 0, 2000), ("build", 1, 1, 500, 1000), ("build", 1, 0, 800, 1500),
+             ("build", 1, 1, 1000, 1200), ("main", 5, 0, 2000, 2500)]  # fmt: skip
     marks = [{"file": "app/work.py", "line": line, "name": name, "level": level, "enter": enter * 10**6,
               "leave": leave * 10**6} for name, line, level, enter, leave in stays]  # fmt: skip
     profiles.write_known(known / "p", timeline=[TIMELINE[0], {**TIMELINE[1], "marks": marks}])

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Chrome's Trace Event Format, which Perfetto and chrome://tracing draw. Each process has a track of its resident memory
-over time, as counters (events of the phase "C"), and of the stays in functions that were seen. Who calls whom is a tree of slices (phase "X") in a process of its own:
-a slice is as long as all its calls together, and stands behind those of the same caller."""
+"""Chrome's Trace Event Format, which Perfetto and chrome://tracing draw. Each process has a track of its resident
+memory over time, as counters (events of the phase "C"), and of the stays in functions that were seen. Who calls whom
+is a tree of slices (phase "X") in a process of its own: a slice is as long as all its calls together, and stands
+behind those of the same caller."""
 from clineprof._formats import frames, shared
 
 OPERATOR = "cpu_op"  # the category of what TensorBoard's plug-in for torch lists as operators

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Profiles some steps of a training loop, with the words of torch.profiler. Needs no package; the adapters for Lightning
-and transformers are made of it."""
+"""Profiles some steps of a training loop, with the words of torch.profiler. Needs no package; the adapters for
+Lightning and transformers are made of it."""
 import gzip
 import os
 import sys
@@ -25,8 +25,8 @@ class Steps:
     [3]
 
     functions: what is counted: functions, methods, classes, as for Profiler
-    wait, warmup, active, repeat, skip_first, skip_first_wait: as for torch.profiler.schedule. Without `active` all steps
-        behind `wait` and `warmup` count, until the context ends
+    wait, warmup, active, repeat, skip_first, skip_first_wait: as for torch.profiler.schedule. Without `active` all
+        steps behind `wait` and `warmup` count, until the context ends
     on_trace_ready: is called with this object when a cycle's last active step has ended, and at the end of the context
         if that is within active steps
     options: arguments of Profiler: memory, cpu, counters, ..
@@ -121,8 +121,8 @@ def rank():
 
 
 def begin(model, functions, folder, name, on_trace_ready, words):
-    """Begins Steps for an adapter, which counts the class of a model and more functions. Without an on_trace_ready of the
-    user's RankFiles writes."""
+    """Begins Steps for an adapter, which counts the class of a model and more functions. Without an on_trace_ready of
+    the user's RankFiles writes."""
     ready = RankFiles(folder, name) if on_trace_ready is None else on_trace_ready
     return Steps(model.__class__, *functions, on_trace_ready=ready, **words).__enter__()
 
