@@ -48,12 +48,12 @@ class ClineprofProfiler(Profiler):
         """Ends the counting, and returns the report."""
         if self._steps is None:
             return ""
-        self._steps.__exit__()
+        _training.end(self._steps)
         return self._stats_to_str({"lines": self._steps.total.rendered() if self._steps.total else "no active step"})
 
     def teardown(self, stage):
         if self._steps is not None:
-            self._steps.__exit__()
+            _training.end(self._steps)
             self._steps = None
         super().teardown(stage)
 

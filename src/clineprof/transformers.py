@@ -35,4 +35,4 @@ class ClineprofCallback(TrainerCallback):
         self.steps.step()
 
     def on_train_end(self, args, state, control, **more):
-        self.steps.__exit__()
+        _training.end(self.steps)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Profiles some steps of a training loop, with the words of torch.profiler. Needs no package; the adapters for
 Lightning and transformers are made of it."""
+import atexit
 import gzip
 import os
 import sys
@@ -122,9 +123,16 @@ def rank():
 
 def begin(model, functions, folder, name, on_trace_ready, words):
     """Begins Steps for an adapter, which counts the class of a model and more functions. Without an on_trace_ready of
-    the user's RankFiles writes."""
+    the user's RankFiles writes. If the training raises, and so never calls end(), the Steps end with the process."""
     ready = RankFiles(folder, name) if on_trace_ready is None else on_trace_ready
-    return Steps(model.__class__, *functions, on_trace_ready=ready, **words).__enter__()
+    steps = Steps(model.__class__, *functions, on_trace_ready=ready, **words)
+    atexit.register(steps.__exit__)
+    return steps.__enter__()
+
+
+def end(steps):
+    atexit.unregister(steps.__exit__)
+    steps.__exit__()
 
 
 def missing(module, package, error):
