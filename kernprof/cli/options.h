@@ -90,6 +90,9 @@ struct clp_view_options {
     bool raw_times;           /* --raw-times */
     bool read_sources;        /* --read-sources */
     bool processes;           /* --processes */
+    bool ranks;               /* --ranks */
+    bool spread;              /* --spread */
+    const char *by;           /* --by; NULL: all together */
     struct clp_text_list process; /* --process */
     const char *format;       /* --format; "text": the report */
     const char *outfile;      /* -o; NULL: standard output */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "content.h"
+#include "formats/lprof/dedupe_processes.h"
 #include "formats/lprof/wire_reader.h"
 #include "load.h"
 #include "profile/profile_merge.h"
@@ -195,6 +196,50 @@ static bool add_content(PyObject *content, PyObject *name, struct clp_profile *s
     }
     clp_profile_clear(&profile);
     return good;
+}
+
+/* Adds each of the contents to the sum, each process once. False with an exception set. */
+static bool merge_each(PyObject *contents, struct clp_dedupe *once, struct clp_profile *sum)
+{
+    bool good = true;
+
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(contents); i++) {
+        struct clp_profile one;
+        char *bytes, name[32];
+        Py_ssize_t count;
+
+        (void)snprintf(name, sizeof name, "profile %zd", i + 1);
+        clp_profile_init(&one, sum->mem);
+        good = PyBytes_AsStringAndSize(PyTuple_GET_ITEM(contents, i), &bytes, &count) == 0 &&
+               clp_content_read(bytes, count, &one);
+        if (good && !clp_dedupe_merge(once, sum, &one, name)) {
+            PyErr_SetString(PyExc_ValueError, clp_buf_text(&once->complaint));
+            good = false;
+        }
+        clp_profile_clear(&one);
+    }
+    return good;
+}
+
+PyObject *clp_content_merge(PyObject *module, PyObject *contents)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_dedupe once;
+    struct clp_profile sum;
+
+    (void)module;
+    clp_profile_init(&sum, &mem);
+    clp_dedupe_init(&once, PyTuple_GET_SIZE(contents) > 1, &mem);
+    bool good = merge_each(contents, &once, &sum);
+    if (good && once.again) {
+        once.round = true;
+        clp_profile_clear(&sum);
+        good = merge_each(contents, &once, &sum);
+    }
+    PyObject *bytes = good ? clp_content_of(&sum) : NULL;
+    clp_dedupe_clear(&once);
+    clp_profile_clear(&sum);
+    return bytes;
 }
 
 PyObject *clp_content_total(PyObject *module, PyObject *arguments)

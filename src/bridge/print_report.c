@@ -4,6 +4,8 @@
 #include "console.h"
 #include "paper.h"
 #include "report/process_table.h"
+#include "report/spread_table.h"
+#include "report/table.h"
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -20,11 +22,16 @@ static int complain_of_memory(const struct clp_print_options *print)
 static bool make_text(const struct clp_profile *profile, const struct clp_print_options *print,
                       const struct clp_report_options *options, struct clp_buf *text)
 {
+    if (print->heading != NULL)
+        clp_buf_add_format(text, "%s%s\n\n", options->marked ? CLP_MARK_HEADING : "", print->heading);
     bool whole = clp_report_text(profile, options, text) == CLP_OK;
-
     clp_buf_add_text(text, print->note != NULL ? print->note : "");
     if (print->processes)
         clp_process_table_add(profile, options->marked, text);
+    if (print->ranks)
+        clp_rank_table_add(profile, options->marked, text);
+    if (print->spread)
+        clp_spread_table_add(profile, options->folder, options->marked, text);
     return whole && !text->failed;
 }
 

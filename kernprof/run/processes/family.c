@@ -190,8 +190,9 @@ static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
     if (one->meta.events == 0)
         return CLP_OK;
     settle_lines(one);
-    clp_status status = clp_profile_merge(sum, one);
-    return status == CLP_OK ? clp_process_numbers_add(sum, one, about->parent, about->name) : status;
+    clp_status status = clp_process_numbers_add(one, about->parent, about->name,
+                                                sum->process_count < CLP_PROFILE_NUMBERS);
+    return status == CLP_OK ? clp_profile_merge(sum, one) : status;
 }
 
 /* Does the process still run, or may it still run? A server (CLP_RECORDING_SERVER) counts as ended, as it has nothing
@@ -469,7 +470,7 @@ clp_status clp_family_add(struct clp_recording *recording, struct clp_profile *p
 {
     int held = clp_naming_lock(clp_buf_text(&recording->outfile), true);
     const struct adding adding = {recording, true, profile, &recording->summed, find_users(recording)};
-    clp_status status = clp_process_numbers_add(profile, profile, 0, "");
+    clp_status status = clp_process_numbers_add(profile, 0, "", true);
 
     clp_buf_clear(&recording->summed); /* names of an earlier profile */
     if (status == CLP_OK)
