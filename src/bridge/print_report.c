@@ -23,7 +23,7 @@ static bool make_text(const struct clp_profile *profile, const struct clp_print_
                       const struct clp_report_options *options, struct clp_buf *text)
 {
     if (print->heading != NULL)
-        clp_buf_add_format(text, "%s%s\n\n", options->marked ? CLP_MARK_HEADING : "", print->heading);
+        clp_buf_add_format(text, "%s==== %s ====\n\n", options->marked ? CLP_MARK_HEADING : "", print->heading);
     bool whole = clp_report_text(profile, options, text) == CLP_OK;
     clp_buf_add_text(text, print->note != NULL ? print->note : "");
     if (print->processes)

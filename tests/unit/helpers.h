@@ -124,7 +124,9 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            a->others_grown == b->others_grown && a->others_released == b->others_released &&
            a->gc_outside == b->gc_outside && a->gc_outside_runs == b->gc_outside_runs &&
            a->gc_cleared == b->gc_cleared && a->has_cpu == b->has_cpu && a->has_queue == b->has_queue &&
-           a->pid == b->pid && a->start == b->start &&
+           a->pid == b->pid && a->start == b->start && a->pid_namespace == b->pid_namespace &&
+           test_same_text(a->host, b->host) && test_same_text(a->boot, b->boot) &&
+           test_same_text(a->rank, b->rank) && a->restart == b->restart &&
            a->wall == b->wall && a->overhead == b->overhead &&
            a->overhead_error == b->overhead_error && a->events == b->events &&
            a->reads == b->reads && a->own_bytes == b->own_bytes &&
@@ -155,6 +157,8 @@ static inline bool test_same_process(const struct clp_profile_process *a,
 {
     return a->pid == b->pid && a->parent == b->parent && a->start == b->start &&
            a->wall == b->wall && a->self == b->self && a->events == b->events &&
+           a->pid_namespace == b->pid_namespace && test_same_text(a->host, b->host) &&
+           test_same_text(a->boot, b->boot) && test_same_text(a->rank, b->rank) && a->restart == b->restart &&
            test_same_text(a->name, b->name) && a->numbers_bytes == b->numbers_bytes &&
            (a->numbers_bytes == 0 || memcmp(a->numbers, b->numbers, a->numbers_bytes) == 0);
 }

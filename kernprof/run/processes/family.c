@@ -65,7 +65,7 @@ struct search {
 static void search_begin(struct search *search, const struct clp_recording *recording)
 {
     struct clp_mem *mem = recording->outfile.mem;
-    const char *outfile = clp_buf_text(&recording->outfile), *slash = strrchr(outfile, '/');
+    const char *outfile = clp_recording_family_at(recording), *slash = strrchr(outfile, '/');
 
     clp_buf_init(&search->folder, mem);
     clp_buf_init(&search->prefix, mem);
@@ -297,7 +297,7 @@ static clp_status add_file(const struct adding *adding, const char *path, struct
 static void name_sum(const struct clp_recording *recording, struct clp_buf *name)
 {
     clp_buf_init(name, recording->outfile.mem);
-    clp_buf_add_format(name, "%s.", clp_buf_text(&recording->outfile));
+    clp_buf_add_format(name, "%s.", clp_recording_family_at(recording));
     clp_run_id_add(name, recording->family);
     clp_buf_add_text(name, ".ended.lprof");
 }

@@ -126,21 +126,22 @@ static bool read_line_spread(struct clp_decoder *decoder, struct clp_msgpack_che
            clp_profile_scale_time(decoder->scale, &spread->most);
 }
 
-/* Profiles that are read in place do without the spread. */
+/* Profiles that are read in place do without the spread; it is read to see that it can be. */
 static clp_status read_spread(struct clp_decoder *decoder, struct clp_wire_span span,
                               struct clp_profile_function *function)
 {
+    struct clp_profile_spread unused;
     struct clp_msgpack_check check;
     uint64_t count;
 
-    if (span.end == 0 || decoder->in_place)
+    if (span.end == 0)
         return CLP_OK;
     if (clp_wire_start_column(decoder, span, &check, &count, "\"spread\" of a function is not a list") != CLP_OK)
         return decoder->fault->status;
     if (count != function->line_count * CLP_WIRE_SPREAD)
         return refuse_here(decoder, "\"spread\" of a function does not have five numbers for each line");
     for (size_t i = 0; i < function->line_count; i++)
-        if (!read_line_spread(decoder, &check, &function->lines[i].spread))
+        if (!read_line_spread(decoder, &check, decoder->in_place ? &unused : &function->lines[i].spread))
             return refuse_here(decoder, "\"spread\" of a function holds something that is not a number in its range");
     return CLP_OK;
 }
