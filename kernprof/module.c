@@ -18,6 +18,7 @@
 #include "cpython/object/profiler.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
+#include "cpython/recorder/program_counters.h"
 #include "os/pages.h"
 #include "profile/amount.h"
 #include "cpython/tracers/tracers.h"
@@ -185,6 +186,41 @@ static PyObject *module_unmap_page(PyObject *module, PyObject *number)
     Py_RETURN_NONE;
 }
 
+/* Is the text fit for the title of a column? False with an exception set. */
+static bool check_name(PyObject *text, const char *what)
+{
+    PyObject *good = PyObject_CallMethod(text, "isprintable", NULL);
+    bool is_good = good == Py_True;
+
+    Py_XDECREF(good);
+    if (!is_good && good != NULL)
+        PyErr_Format(PyExc_ValueError, "clineprof: the %s of a counter is printable text, not %R", what, text);
+    return is_good;
+}
+
+static PyObject *module_counter(PyObject *module, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"name", "read", "unit", "every", NULL};
+    PyObject *name, *read, *unit = NULL, *title = NULL;
+    double every = 100e-6;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "UO|$Ud:counter", names, &name, &read, &unit, &every) ||
+        !check_name(name, "name") || (unit != NULL && !check_name(unit, "unit")))
+        return NULL;
+    if (PyUnicode_GET_LENGTH(name) == 0 || !(every >= 0 && every < 1e9)) {
+        PyErr_SetString(PyExc_ValueError, "clineprof: a counter has a name, and every is a number of seconds");
+        return NULL;
+    }
+    title = unit != NULL && PyUnicode_GET_LENGTH(unit) != 0 ? PyUnicode_FromFormat("%U (%U)", name, unit) : Py_NewRef(name);
+    const char *text = title != NULL ? PyUnicode_AsUTF8(title) : NULL;
+    bool done = text != NULL && clp_program_counters_add(clp_process_recorder(), text, read, every);
+    Py_XDECREF(title);
+    if (!done)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- the module ---- */
 
 static PyMethodDef module_methods[] = {
@@ -217,6 +253,13 @@ static PyMethodDef module_methods[] = {
      "unmap_page(address)\n--\n\nUnmaps the page that gdb has mapped at this address for `clineprof attach`."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
+    {"counter", CLP_C_FUNCTION(module_counter), METH_VARARGS | METH_KEYWORDS,
+     "counter(name, read, *, unit='', every=0.0001)\n--\n\n"
+     "Counts a number of the program's own beside times: the report says by how much it changed while each line ran.\n"
+     "read() returns the number, an int or a float, which is rounded; or read is a capsule of a C function\n"
+     "int64_t (*)(void). It is called when a line that took `every` seconds or more has ended. A name that has a\n"
+     "counter already gets the new function. There may be four.\n\n"
+     "What read() raises now is raised; later it ends the counter, and the run says so."},
     {"tracers", module_tracers, METH_NOARGS,
      "tracers()\n--\n\nReturns the names of the tracers that this interpreter has, the preferred one first."},
     {"tracer", module_tracer, METH_NOARGS,

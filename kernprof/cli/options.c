@@ -2,6 +2,7 @@
 /* The table of each command. A row says how an option is spelled, which value it takes, how --help describes it and
  * which field of the result it sets. option.c reads any table. */
 #include "options.h"
+#include "engine/tallies.h"
 #include "option_help.h"
 #include "option_value.h"
 #include "os/proc.h"
@@ -89,6 +90,14 @@ static bool check_epoch(const char *value, struct clp_buf *fault)
         return true;
     clp_buf_add_format(fault, "needs calls, checkpoints, a number of seconds above 0 or the name of "
                               "a function, not '%s'", value);
+    return false;
+}
+
+static bool check_counters(const char *value, struct clp_buf *fault)
+{
+    if (clp_tally_sources_named(value) != CLP_TALLY_SOURCE_UNKNOWN)
+        return true;
+    clp_buf_add_format(fault, "takes faults, switches and io, with commas between them, not '%s'", value);
     return false;
 }
 
@@ -263,6 +272,10 @@ static const struct clp_option run_rows[] = {
      .help = "stop in pdb when more than MIB are resident"},
     {CLP_OPTION_SWITCH, 0, "cpu", .field = RUN(cpu),
      .help = "split times into CPU and waiting"},
+    {CLP_OPTION_SWITCH, 0, "io", .field = RUN(io),
+     .help = "count bytes read and written"},
+    {CLP_OPTION_TEXT, 0, "counters", .argument = "LIST", .standard = "", .check = check_counters,
+     .field = RUN(counters), .help = "count faults, switches, or both: faults,switches"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
      .switches = true, .one_of = "python or native", .field = RUN(heap),
      .help = "count live memory; native: that of C code, too"},

@@ -64,6 +64,8 @@ struct clp_run_options {
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
     bool cpu;             /* --cpu */
+    bool io;              /* --io */
+    const char *counters; /* --counters: names of faults and switches; NULL: none */
     const char *heap;     /* --heap: "python" or "native" allocators; NULL: off */
     double heap_interval; /* --heap-interval, bytes; 1: every block */
     const char *leaks;    /* --leaks, the text that says what ends an epoch; NULL: no leak verdicts */

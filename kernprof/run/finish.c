@@ -2,6 +2,7 @@
 #include "finish.h"
 #include "report/choice.h"
 #include "cpython/compat/compat.h"
+#include "cpython/recorder/program_counters.h"
 #include "cpython/object/profiler_run.h"
 #include "cprofile.h"
 #include "run/processes/children.h"
@@ -58,6 +59,30 @@ static void say_no_cpu(const struct clp_run_options *options, const struct clp_p
                                  "be read");
 }
 
+/* Says so if numbers are wanted that the system does not tell, and which of the program's own counters have failed. */
+static void say_no_counters(const struct clp_run_options *options, const struct clp_profile *profile)
+{
+    char titles[CLP_TALLY_COUNTERS][CLP_TALLY_NAME];
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    if (profile->function_count == 0)
+        return;
+    if (options->io && profile->meta.has_io == 0)
+        clp_console_complain(me, "--io: bytes read and written are missing, because '/proc/thread-self/io' cannot be read");
+    clp_program_counters_titles(titles);
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS; i++) {
+        PyObject *fault = clp_program_counters_fault(i);
+        if (fault == NULL)
+            continue;
+        clp_buf_init(&text, &mem);
+        clp_buf_add_format(&text, "counter %s was not read to the end, because its function failed: %s", titles[i],
+                           PyUnicode_AsUTF8(fault));
+        clp_console_complain(me, clp_buf_text(&text));
+        clp_buf_clear(&text);
+    }
+}
+
 static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
 {
     if (run->options.verbosity < 0)
@@ -69,6 +94,7 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
         clp_console_complain(me, "memory ran out while profiling; some counts are missing");
     say_no_memory(&run->options, profile);
     say_no_cpu(&run->options, profile);
+    say_no_counters(&run->options, profile);
     if (clp_profiler_displaced(run->recording.profiler))
         clp_console_complain(me, "another tool had replaced clineprof's trace function (sys.settrace); lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);

@@ -28,7 +28,7 @@ HOMES = {
     "unload_ipython_extension": "_notebook.magics",
 }
 
-IN_CORE = "Profiler", "__version__", "checkpoint", "tracers"
+IN_CORE = "Profiler", "__version__", "checkpoint", "counter", "tracers"
 
 __all__ = sorted({*HOMES, *IN_CORE} - {"__version__", "load_ipython_extension", "unload_ipython_extension"})
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from types import CodeType, ModuleType, TracebackType
+from types import CapsuleType, CodeType, ModuleType, TracebackType
 from typing import IO, Any, ClassVar, Literal, NamedTuple, TypeVar, final, overload
 
 __version__: str
@@ -70,6 +70,7 @@ class Profiler:
         started: bool = True,
         source: Literal["functions", "files", "none"] | None = None,
         cpu: bool = False,
+        counters: str = "",
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...
@@ -124,6 +125,9 @@ class Profiler:
     def stop(self) -> None: ...
 
 def checkpoint() -> None: ...
+def counter(
+    name: str, read: Callable[[], float] | CapsuleType, *, unit: str = "", every: float = 100e-6
+) -> None: ...
 def tracers() -> tuple[str, ...]: ...
 
 # ---- profiles ----

@@ -6,8 +6,7 @@
 
 static struct clp_block *copy_block(struct clp_engine_copy *copy, const struct clp_block *from)
 {
-    bool with_rss = from->rss != NULL;
-    size_t bytes = clp_block_bytes(from->line_count, with_rss);
+    size_t bytes = clp_block_bytes(from->line_count, from->parts);
     struct clp_block *block = clp_pool_take(&copy->engine.pool, bytes);
 
     if (block == NULL)
@@ -15,7 +14,7 @@ static struct clp_block *copy_block(struct clp_engine_copy *copy, const struct c
     memcpy((struct clp_area *)block + 1, (const struct clp_area *)from + 1,
            bytes - sizeof(struct clp_area));
     block->latest = NULL;
-    clp_block_place_memory(block, with_rss);
+    clp_block_place_parts(block);
     return block;
 }
 
@@ -107,7 +106,7 @@ clp_status clp_engine_copy_init(struct clp_engine_copy *copy, const struct clp_e
     clp_engine_init(&copy->engine, engine->mem, NULL);
     copy->engine.pool = *pool;
     copy->engine.costs = engine->costs;
-    copy->engine.with_rss = engine->with_rss;
+    copy->engine.parts = engine->parts;
     for (const struct clp_thread *from = engine->threads; from != NULL; from = from->next) {
         if (from->top != from->stack && !copy_thread(copy, from)) {
             clp_engine_copy_clear(copy);

@@ -130,6 +130,10 @@ struct clp_thread {
     struct clp_gc_cell gc_outside; /* garbage collections outside all lines */
     struct clp_gc_cell gc_early;   /* those in the body on top, whose first line has not begun */
     struct clp_waiting waiting;
+    /* The system's tallies of this thread at the last read. Of what it has read, the profiler's own part is left out. */
+    int64_t tallies[CLP_TALLY_COUNTER];
+    int64_t own_read; /* used by tracers: bytes of this part */
+    uint32_t tallied; /* used by tracers: what `tallies` are about */
     int number; /* used by tracers: the system's number of the thread */
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
@@ -171,9 +175,10 @@ struct clp_engine {
     struct clp_pool pool;
     struct clp_calls calls;
     struct clp_costs costs;
-    bool with_rss;
+    uint32_t parts; /* what is counted besides times, a sum of enum clp_part */
     uint64_t rss_span; /* memory is not read after fewer ticks, in which none can have changed */
     uint64_t cpu_span; /* processor time is not read after fewer ticks (waiting.h); UINT64_MAX: never */
+    uint64_t tally_span; /* tallies are not read after fewer ticks (tallies.h); UINT64_MAX: never */
     uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */

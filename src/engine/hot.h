@@ -19,7 +19,9 @@ static inline const struct clp_activation *clp_engine_top(const struct clp_threa
 /* How many ticks must pass in a thread before anything is read. */
 static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
 {
-    return engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
+    uint64_t span = engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
+
+    return span < engine->tally_span ? span : engine->tally_span;
 }
 
 /* Tells all threads of a change of the spans. */

@@ -95,27 +95,35 @@ void clp_pool_give(struct clp_pool *pool, void *area)
     pool->recycled[class] = area;
 }
 
-size_t clp_block_bytes(uint32_t line_count, bool with_rss)
+size_t clp_block_bytes(uint32_t line_count, uint32_t parts)
 {
     size_t bytes = sizeof(struct clp_block) + line_count * CLP_BLOCK_LINE_BYTES;
 
-    if (with_rss)
+    if (parts & CLP_PART_MEMORY)
         bytes += line_count * (sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell));
+    if (parts & CLP_PART_TALLIES)
+        bytes += line_count * sizeof(struct clp_tally_cell);
     return bytes;
 }
 
-void clp_block_place_memory(struct clp_block *block, bool with_rss)
+void clp_block_place_parts(struct clp_block *block)
 {
-    struct clp_rss_cell *rss = (struct clp_rss_cell *)(clp_block_cpu(block) + block->line_count);
+    void *at = clp_block_cpu(block) + block->line_count;
 
-    block->rss = with_rss ? rss : NULL;
-    block->heap = with_rss ? (struct clp_heap_cell *)(rss + block->line_count) : NULL;
+    block->rss = NULL;
+    block->heap = NULL;
+    if (block->parts & CLP_PART_MEMORY) {
+        block->rss = at;
+        block->heap = at = block->rss + block->line_count;
+        at = block->heap + block->line_count;
+    }
+    block->tallies = block->parts & CLP_PART_TALLIES ? at : NULL;
 }
 
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
-                                uint32_t number, bool with_rss)
+                                uint32_t number, uint32_t parts)
 {
-    struct clp_block *block = clp_pool_take(pool, clp_block_bytes(function->line_count, with_rss));
+    struct clp_block *block = clp_pool_take(pool, clp_block_bytes(function->line_count, parts));
 
     if (block == NULL)
         return NULL;
@@ -123,7 +131,8 @@ struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function
     block->lowest_line = function->lowest_line;
     block->line_count = function->line_count;
     block->map = function->map;
-    clp_block_place_memory(block, with_rss);
+    block->parts = parts;
+    clp_block_place_parts(block);
     clp_area_set_kind(&block->area, CLP_AREA_BLOCK);
     return block;
 }
@@ -183,6 +192,20 @@ static void merge_heap(struct clp_heap_cell *into, const struct clp_heap_cell *f
     into->blocks += from->blocks;
 }
 
+static void merge_most(struct clp_tally_cell *into, const struct clp_tally_cell *from)
+{
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS; i++)
+        if (from->most[i] > into->most[i])
+            into->most[i] = from->most[i];
+}
+
+static void merge_tallies(struct clp_tally_cell *into, const struct clp_tally_cell *from)
+{
+    for (size_t i = 0; i < CLP_TALLIES; i++)
+        into->sums[i] += from->sums[i];
+    merge_most(into, from);
+}
+
 void clp_block_merge(struct clp_block *into, const struct clp_block *from)
 {
     into->total += from->total;
@@ -195,6 +218,8 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
             merge_rss(&into->rss[i], &from->rss[i]);
         if (into->heap != NULL && from->heap != NULL)
             merge_heap(&into->heap[i], &from->heap[i]);
+        if (into->tallies != NULL && from->tallies != NULL)
+            merge_tallies(&into->tallies[i], &from->tallies[i]);
     }
 }
 
@@ -227,6 +252,12 @@ static void subtract_heap(struct clp_heap_cell *from, const struct clp_heap_cell
     from->blocks -= base->blocks;
 }
 
+static void subtract_tallies(struct clp_tally_cell *from, const struct clp_tally_cell *base)
+{
+    for (size_t i = 0; i < CLP_TALLIES; i++)
+        from->sums[i] -= base->sums[i];
+}
+
 void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
 {
     from->total -= base->total;
@@ -239,6 +270,8 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
             subtract_rss(&from->rss[i], &base->rss[i]);
         if (from->heap != NULL && base->heap != NULL)
             subtract_heap(&from->heap[i], &base->heap[i]);
+        if (from->tallies != NULL && base->tallies != NULL)
+            subtract_tallies(&from->tallies[i], &base->tallies[i]);
     }
 }
 
@@ -249,6 +282,8 @@ void clp_block_forget_largest(struct clp_block *block)
         block->cells[i].usage = 0;
         if (block->rss != NULL)
             block->rss[i].largest = 0;
+        if (block->tallies != NULL)
+            memset(block->tallies[i].most, 0, sizeof block->tallies[i].most);
     }
 }
 
@@ -258,5 +293,7 @@ void clp_block_merge_largest(struct clp_block *into, const struct clp_block *fro
         merge_largest(&into->cells[i], &from->cells[i]);
         if (into->rss != NULL && from->rss != NULL)
             merge_largest_change(&into->rss[i], &from->rss[i]);
+        if (into->tallies != NULL && from->tallies != NULL)
+            merge_most(&into->tallies[i], &from->tallies[i]);
     }
 }

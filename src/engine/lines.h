@@ -6,8 +6,11 @@
  *              cells[line_count]    time: one cache line each
  *              gc[line_count]       garbage collections (garbage.h)
  *              cpu[line_count]      waiting (waiting.h)
- *              rss[line_count]      memory, only when memory is measured
- *              heap[line_count]     what was allocated, only when memory is measured
+ *              rss[line_count]      memory          CLP_PART_MEMORY
+ *              heap[line_count]     what was allocated, with it
+ *              tallies[line_count]  tallies         CLP_PART_TALLIES
+ *
+ * The last ones are there only in blocks that were made when something was to be counted in them.
  *
  * Blocks never move. They come zeroed from chunks of mapped pages. A block that is given back is kept for the
  * next request of its size.
@@ -72,6 +75,35 @@ struct clp_heap_cell {
     uint64_t allocated, blocks;
 };
 
+/* Numbers that somebody else counts, such as the bytes that a thread has read (tallies.h). */
+enum clp_tally {
+    CLP_TALLY_READ, /* bytes */
+    CLP_TALLY_WRITTEN,
+    CLP_TALLY_DISK_READ,
+    CLP_TALLY_DISK_WRITTEN,
+    CLP_TALLY_FAULTS,
+    CLP_TALLY_MAJOR_FAULTS,
+    CLP_TALLY_SWITCHES,
+    CLP_TALLY_PREEMPTIONS,
+    CLP_TALLY_COUNTER, /* the first of the program's own */
+    CLP_TALLIES = CLP_TALLY_COUNTER + 4
+};
+#define CLP_TALLY_COUNTERS (CLP_TALLIES - CLP_TALLY_COUNTER)
+
+#define CLP_TALLY_NAME 48 /* bytes of a counter's name and unit, with the 0 behind it */
+
+/* Where the tallies that the program does not have come from. */
+enum clp_tally_source { CLP_TALLY_SOURCE_IO = 1, CLP_TALLY_SOURCE_FAULTS = 2, CLP_TALLY_SOURCE_SWITCHES = 4 };
+
+/* By how much the tallies changed while the line ran. */
+struct clp_tally_cell {
+    int64_t sums[CLP_TALLIES];
+    int64_t most[CLP_TALLY_COUNTERS]; /* the largest value of the program's own that was read at the end of the line */
+};
+
+/* What a block may have besides times. */
+enum clp_part { CLP_PART_MEMORY = 1, CLP_PART_TALLIES = 2, CLP_PARTS_ALL = 3 };
+
 enum clp_area_kind {
     CLP_AREA_NONE, /* never used, nor is anything behind it in the chunk */
     CLP_AREA_FREE,
@@ -110,9 +142,11 @@ struct clp_block {
     uint32_t running; /* activations of the function on this thread's stack */
     uint64_t total; /* raw inclusive ticks of the function, recursion counted once */
     int64_t total_correction; /* 1/256 ticks */
-    struct clp_rss_cell *rss; /* NULL when memory is not measured */
+    struct clp_rss_cell *rss; /* NULL without CLP_PART_MEMORY */
     const struct clp_line_map *map; /* the function's */
-    struct clp_heap_cell *heap; /* NULL when memory is not measured */
+    struct clp_heap_cell *heap; /* NULL without CLP_PART_MEMORY */
+    struct clp_tally_cell *tallies; /* NULL without CLP_PART_TALLIES */
+    uint32_t parts; /* a sum of enum clp_part */
     void *latest; /* the engine's record of the body that resumed here last; it may be stale */
     _Alignas(64) struct clp_cell cells[];
 };
@@ -208,18 +242,18 @@ static inline void clp_area_set_kind(struct clp_area *area, enum clp_area_kind k
     __atomic_store_n(&area->kind, (uint32_t)kind, __ATOMIC_RELEASE);
 }
 
-/* What a line takes in each block, in bytes; memory comes on top. */
+/* What a line takes in each block, in bytes; the parts come on top. */
 #define CLP_BLOCK_LINE_BYTES (sizeof(struct clp_cell) + sizeof(struct clp_gc_cell) + sizeof(struct clp_cpu_cell))
 
-/* The size of a block in bytes. */
-size_t clp_block_bytes(uint32_t line_count, bool with_rss);
+/* The size in bytes of a block with these parts. */
+size_t clp_block_bytes(uint32_t line_count, uint32_t parts);
 
-/* A zeroed block for this function, which has that number. NULL: no memory. */
+/* A zeroed block with these parts for this function, which has that number. NULL: no memory. */
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
-                                uint32_t number, bool with_rss);
+                                uint32_t number, uint32_t parts);
 void clp_block_free(struct clp_pool *pool, struct clp_block *block);
 
-/* Adds the counters of `from` to `into`. Both are blocks of one function. */
+/* Adds the counters of `from` to `into`, as far as `into` has the parts for them. Both are blocks of one function. */
 void clp_block_merge(struct clp_block *into, const struct clp_block *from);
 
 /* Subtracts all sums of `base` from `from`. Largest values stay as they are. */
@@ -231,7 +265,7 @@ void clp_block_forget_largest(struct clp_block *block);
 /* Raises the largest values of `into` to those of `from`, and changes nothing else. */
 void clp_block_merge_largest(struct clp_block *into, const struct clp_block *from);
 
-/* Points block->rss and block->heap to their places in the block, or sets them to NULL without with_rss. */
-void clp_block_place_memory(struct clp_block *block, bool with_rss);
+/* Points to the places of block->parts in the block, with NULL for those that it does not have. */
+void clp_block_place_parts(struct clp_block *block);
 
 #endif

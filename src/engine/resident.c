@@ -153,55 +153,6 @@ void clp_engine_share_rss(struct clp_thread *thread, int64_t rss, struct clp_rss
     take_rss(thread, rss, take_open(thread, bounds, before));
 }
 
-/* ---- memory that is not measured from the start ---- */
-
-static void move_activations(struct clp_thread *thread, const struct clp_block *from,
-                             struct clp_block *into)
-{
-    for (struct clp_activation *at = thread->stack + 1; at <= thread->top; at++) {
-        if (at->block != from)
-            continue;
-        if (at->cell != &thread->outside)
-            at->cell = into->cells + (at->cell - from->cells);
-        at->block = into;
-    }
-}
-
-static bool add_rss_to(struct clp_thread *thread)
-{
-    struct clp_pool *pool = &thread->engine->pool;
-
-    for (uint32_t i = 0; i < thread->block_room; i++) {
-        struct clp_block *old = thread->blocks[i], *block;
-        if (old == NULL || old->rss != NULL)
-            continue;
-        block = clp_block_new(pool, &thread->engine->functions.items[i], i, true);
-        if (block == NULL)
-            return false;
-        memcpy(block->cells, old->cells, old->line_count * CLP_BLOCK_LINE_BYTES);
-        block->running = old->running;
-        block->total = old->total;
-        block->total_correction = old->total_correction;
-        block->latest = old->latest;
-        move_activations(thread, old, block);
-        thread->blocks[i] = block;
-        clp_block_free(pool, old);
-    }
-    return true;
-}
-
-bool clp_engine_add_rss(struct clp_engine *engine)
-{
-    bool done = true;
-
-    for (struct clp_thread *ended = engine->ended; ended != NULL && done; ended = ended->next)
-        done = add_rss_to(ended);
-    for (struct clp_thread *thread = engine->threads; thread != NULL && done; thread = thread->next)
-        done = add_rss_to(thread);
-    engine->with_rss |= done;
-    return done;
-}
-
 void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span)
 {
     clp_engine_set_rss_span(engine, span);

@@ -22,10 +22,6 @@ void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss);
  * passed. */
 void clp_engine_set_rss_span(struct clp_engine *engine, uint64_t ticks);
 
-/* Gives every block room for memory, because memory is read from now on. It succeeds once. False: no memory;
- * some blocks have room, and the call may be repeated. */
-bool clp_engine_add_rss(struct clp_engine *engine);
-
 /* Begins to read memory again, or ends it. The size is `rss` now; what changed while nobody read belongs to no
  * line. `span` is what clp_engine_set_rss_span is given, UINT64_MAX to end reading. */
 void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t span);

@@ -127,7 +127,7 @@ struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
             return NULL;
     }
     thread->blocks[function] = clp_block_new(&engine->pool, &engine->functions.items[function],
-                                             function, engine->with_rss);
+                                             function, engine->parts);
     return thread->blocks[function];
 }
 

@@ -71,7 +71,7 @@ static struct clp_block *new_block(const struct clp_view *view, uint32_t functio
 {
     struct clp_engine *engine = view->views->engine;
     struct clp_block *block = clp_block_new(view->pool, &engine->functions.items[function],
-                                            function, engine->with_rss);
+                                            function, engine->parts);
 
     engine->lost |= block == NULL;
     return block;
@@ -595,12 +595,12 @@ void clp_view_clear(struct clp_view *view, uint64_t now)
 /* ---- numbers ---- */
 
 struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
-                               const struct clp_engine_copy *copy, bool with_rss)
+                               const struct clp_engine_copy *copy, uint32_t parts)
 {
     const struct clp_function *function =
         &view->views->engine->functions.items[item->function];
     struct clp_block *block =
-        clp_block_new(&view->views->pool, function, item->function, with_rss);
+        clp_block_new(&view->views->pool, function, item->function, parts);
 
     if (block == NULL)
         return NULL;

@@ -106,7 +106,7 @@ clp_status clp_view_reset(struct clp_view *view, uint64_t now);
 
 /* The item's numbers, in a new block, to be given back to the pool of `views`. NULL: no memory. */
 struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_view_item *item,
-                               const struct clp_engine_copy *copy, bool with_rss);
+                               const struct clp_engine_copy *copy, uint32_t parts);
 
 /* The counts of the nodes of its calls, in a new area, to be given back to the pool of `views`. NULL: no memory. */
 struct clp_call_sums *clp_view_calls(const struct clp_view *view, const struct clp_view_item *item,

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define OUT_OF_THE_WAY 200 /* the lowest descriptor to use; limits are 1024 and more */
 #define CHUNK 65536
 #define LINKS_AT_MOST 40 /* as the kernel does */
 
@@ -98,6 +99,16 @@ int clp_file_open(const char *path, int flags, unsigned rights)
         close(taken[--count]);
     errno = kept;
     return fd;
+}
+
+int clp_file_move_up(int fd)
+{
+    int higher = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+
+    if (higher < 0)
+        return fd;
+    close(fd);
+    return higher;
 }
 
 bool clp_file_peek(int fd, void *bytes, size_t count)

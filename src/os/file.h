@@ -20,6 +20,10 @@ int clp_file_open_to_look(const char *path, bool follow);
  * may write there all the same. */
 int clp_file_open(const char *path, int flags, unsigned rights);
 
+/* Moves an open file to a high descriptor, for one that stays open while the program runs: a program may rely on the
+ * numbers of the low ones. Returns the new descriptor, or `fd` where the limit of descriptors is low. */
+int clp_file_move_up(int fd);
+
 /* Reads the first `count` bytes of an open file, or of the file at the path, opened as by
  * clp_file_open_to_look. `owner`, if not NULL, gets the owner's user id; a symbolic link is not followed
  * then. False when the file cannot be read or has fewer bytes. */

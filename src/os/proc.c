@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proc.h"
+#include "file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,24 +16,12 @@
 #define CHECK_PAGES 48
 #define CHECK_TRIES 3
 #define AGAIN_PAGES 16
-#define OUT_OF_THE_WAY 200 /* the lowest descriptor to use; limits are 1024 and more */
 
 static const char *const mode_names[] = {
 #define CLP_MEMORY_TEXT(mode, name) name,
     CLP_MEMORY_TABLE(CLP_MEMORY_TEXT)
 #undef CLP_MEMORY_TEXT
 };
-
-/* Moves the file to a high descriptor: a program may rely on the numbers of the low ones. */
-static void move_up(struct clp_proc *proc)
-{
-    int higher = fcntl(proc->file, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
-
-    if (higher < 0)
-        return; /* a low limit: it stays where it is */
-    close(proc->file);
-    proc->file = higher;
-}
 
 enum clp_memory clp_memory_named(const char *name)
 {
@@ -67,7 +56,7 @@ clp_status clp_proc_open(struct clp_proc *proc, enum clp_memory mode)
     proc->file = open(clp_proc_file(mode), O_RDONLY | O_CLOEXEC);
     if (proc->file < 0)
         return CLP_IO;
-    move_up(proc);
+    proc->file = clp_file_move_up(proc->file);
     if (clp_proc_read(proc, &now) != CLP_OK) {
         clp_proc_close(proc);
         return CLP_IO;
@@ -161,9 +150,12 @@ static size_t read_text(const struct clp_proc *proc, char *text, size_t room)
 static clp_status read_rollup(const struct clp_proc *proc, struct clp_resident *now)
 {
     char text[2048]; /* of 22 lines, 28 bytes each */
+    size_t bytes = read_text(proc, text, sizeof text);
 
-    return read_text(proc, text, sizeof text) != 0 && clp_proc_parse_rollup(text, proc->mode, now)
-               ? CLP_OK : CLP_IO;
+    if (bytes == 0 || !clp_proc_parse_rollup(text, proc->mode, now))
+        return CLP_IO;
+    now->text = bytes;
+    return CLP_OK;
 }
 
 clp_status clp_proc_read(const struct clp_proc *proc, struct clp_resident *now)
@@ -173,8 +165,10 @@ clp_status clp_proc_read(const struct clp_proc *proc, struct clp_resident *now)
 
     if (is_rollup(proc->mode))
         return read_rollup(proc, now);
-    if (read_text(proc, text, sizeof text) == 0 || !clp_proc_parse(text, &resident, &shared))
+    size_t bytes = read_text(proc, text, sizeof text);
+    if (bytes == 0 || !clp_proc_parse(text, &resident, &shared))
         return CLP_IO;
+    now->text = bytes;
     now->resident = resident * proc->page_bytes;
     now->shared = shared * proc->page_bytes;
     now->counted = proc->mode == CLP_MEMORY_ANON ? now->resident - now->shared : now->resident;

@@ -45,6 +45,7 @@ struct clp_resident {
     uint64_t resident; /* bytes */
     uint64_t shared;   /* bytes of it that are file or shared memory */
     uint64_t counted;  /* bytes by the mode that the file was opened for */
+    size_t text;       /* how many bytes were read to find this out */
 };
 
 /* What the self-check found. */

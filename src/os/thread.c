@@ -194,6 +194,7 @@ void clp_thread_get_counts(struct clp_thread_use *use)
     if (getrusage(RUSAGE_THREAD, &usage) != 0)
         return;
     use->faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+    use->major = (uint64_t)usage.ru_majflt;
     use->waits = (uint64_t)usage.ru_nvcsw;
     use->preemptions = (uint64_t)usage.ru_nivcsw;
 }
@@ -219,21 +220,21 @@ uint64_t clp_thread_cpu_nanos_of(int number)
     return nanos_of((clockid_t)(~(unsigned)number << 3 | 4 | 2));
 }
 
-bool clp_thread_queue_nanos(uint64_t *nanos)
+size_t clp_thread_queue_nanos(uint64_t *nanos)
 {
     unsigned long long ran, queued;
     char text[96];
     int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 
     if (file < 0)
-        return false;
+        return 0;
     ssize_t bytes = read(file, text, sizeof text - 1);
     (void)close(file);
     text[bytes > 0 ? bytes : 0] = 0;
     if (sscanf(text, "%llu %llu", &ran, &queued) != 2)
-        return false;
+        return 0;
     *nanos = queued;
-    return true;
+    return (size_t)bytes;
 }
 
 void clp_thread_get_use(struct clp_thread_use *use)

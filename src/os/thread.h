@@ -90,6 +90,7 @@ static inline bool clp_thread_alone(void)
 /* What the calling thread has done since it began: 0.25 microseconds to ask. */
 struct clp_thread_use {
     uint64_t faults; /* page faults; each brings in a page, or several at once */
+    uint64_t major;  /* the page faults that waited for a disk */
     uint64_t waits;  /* voluntary context switches, such as for a lock or for input */
     uint64_t preemptions; /* involuntary context switches */
     uint64_t nanos;  /* of processor time */
@@ -104,8 +105,9 @@ uint64_t clp_thread_cpu_nanos(void);
 uint64_t clp_thread_cpu_nanos_of(int number);
 
 /* Sets *nanos to the time that the calling thread was able to run, but waited for a processor: from
- * /proc/thread-self/schedstat, which is opened for each call. False: it cannot be read; *nanos is as it was. */
-bool clp_thread_queue_nanos(uint64_t *nanos);
+ * /proc/thread-self/schedstat, which is opened for each call. Returns how many bytes were read; 0: it cannot be read, and
+ * *nanos is as it was. */
+size_t clp_thread_queue_nanos(uint64_t *nanos);
 
 /* Fills all but `nanos`. Reading a thread's processor time makes the kernel check whether its time slice is
  * over, and preempt it if so. */

@@ -6,11 +6,11 @@
  *
  * A measure with a counter of its own in the engine also needs:
  *   - the field in engine/lines.h. struct clp_cell is full: it has 64 bytes, a cache line, which an assertion
- *     checks. struct clp_gc_cell and struct clp_cpu_cell stand behind it; struct clp_rss_cell and struct clp_heap_cell exist only when
- *     memory is measured
+ *     checks. struct clp_gc_cell and struct clp_cpu_cell stand behind it, and then the parts that exist only where they
+ *     are asked for (enum clp_part)
  *   - merging and subtracting in engine/lines.c, where largest values have functions of their own
  *   - counting, in the plain events of engine/hot.h and in the others of engine/engine.c
- *   - a line in measures_of of profile/snapshot.c, and in tidy_cell of formats/live/live_threads.c
+ *   - a line in measures_of of profile/snapshot.c, and in clp_live_tidy_block of formats/live/live_threads.c
  *
  * `python3 tools/measures_page.py` writes the table into docs/format.md, docs/viewing.md, docs/profile.schema.json and
  * the type stub. */
@@ -29,7 +29,7 @@
  *   merge    how two values of one line become one: SUM, MAX, or MAXABS (the value further from 0)
  *   kind     NANOS (nanoseconds), BYTES, COUNT
  *   needs    what a run must have recorded: TIMES (every run), CPU (--cpu), QUEUE (--cpu where the run queue can be
- *            read), MEMORY, HEAP (--heap), NATIVE (--heap=native)
+ *            read), IO (--io), FAULTS and SWITCHES (--counters), COUNTER1 to COUNTER4 (clineprof.counter), MEMORY, HEAP (--heap), NATIVE (--heap=native)
  *   page     where the HTML page shows it: 0 always, 1 where the screen is wide, 2 among all columns, 3 nowhere
  *   width    of the report's column, in characters
  *   name     for --columns, --sort-by, --measure and --fail-on
@@ -58,6 +58,38 @@
       "self time without a processor: for a lock, a disk, the GIL, another process, or its turn")              \
     X(queue, uint64_t, SUM, NANOS, QUEUE, 2, 12, "queue", "Queue",                                             \
       "the part of the waiting in which the thread could run, but had no processor")                           \
+    X(read, uint64_t, SUM, BYTES, IO, 0, 12, "read", "Read",                                                   \
+      "bytes that the line read from files and pipes, wherever they were")                                     \
+    X(written, uint64_t, SUM, BYTES, IO, 0, 12, "written", "Written",                                          \
+      "bytes that the line wrote to files and pipes")                                                          \
+    X(disk_read, uint64_t, SUM, BYTES, IO, 1, 12, "disk-read", "Disk read",                                    \
+      "bytes that had to be fetched from a disk for the line, mapped files included")                          \
+    X(disk_written, uint64_t, SUM, BYTES, IO, 2, 12, "disk-written", "Disk written",                           \
+      "bytes that a disk will get because of the line")                                                        \
+    X(faults, uint64_t, SUM, COUNT, FAULTS, 0, 9, "faults", "Faults",                                          \
+      "page faults: first uses of memory, and pages that were given back")                                     \
+    X(major_faults, uint64_t, SUM, COUNT, FAULTS, 1, 12, "major-faults", "Major faults",                       \
+      "page faults that had to wait for a disk")                                                               \
+    X(switches, uint64_t, SUM, COUNT, SWITCHES, 0, 9, "switches", "Switches",                                  \
+      "how often the thread gave up its processor to wait")                                                    \
+    X(preemptions, uint64_t, SUM, COUNT, SWITCHES, 0, 11, "preemptions", "Preemptions",                        \
+      "how often the thread lost its processor to another")                                                    \
+    X(counter1, int64_t, SUM, COUNT, COUNTER1, 0, 12, "counter1", "Counter 1",                                 \
+      "change of the program's first counter while the line ran (clineprof.counter)")                          \
+    X(counter1_most, uint64_t, MAX, COUNT, COUNTER1, 2, 12, "counter1-most", "Most 1",                          \
+      "the largest value of the first counter at an end of the line")                                          \
+    X(counter2, int64_t, SUM, COUNT, COUNTER2, 0, 12, "counter2", "Counter 2",                                 \
+      "change of the program's second counter")                                                                \
+    X(counter2_most, uint64_t, MAX, COUNT, COUNTER2, 2, 12, "counter2-most", "Most 2",                          \
+      "the largest value of the second counter")                                                               \
+    X(counter3, int64_t, SUM, COUNT, COUNTER3, 0, 12, "counter3", "Counter 3",                                 \
+      "change of the program's third counter")                                                                 \
+    X(counter3_most, uint64_t, MAX, COUNT, COUNTER3, 2, 12, "counter3-most", "Most 3",                          \
+      "the largest value of the third counter")                                                                \
+    X(counter4, int64_t, SUM, COUNT, COUNTER4, 0, 12, "counter4", "Counter 4",                                 \
+      "change of the program's fourth counter")                                                                \
+    X(counter4_most, uint64_t, MAX, COUNT, COUNTER4, 2, 12, "counter4-most", "Most 4",                          \
+      "the largest value of the fourth counter")                                                               \
     X(rss, uint64_t, MAX, BYTES, MEMORY, 1, 12, "mem", "Mem usage",                                            \
       "resident memory after the line, the largest seen")                                                      \
     X(grown, uint64_t, SUM, BYTES, MEMORY, 2, 12, "grown", "Grown", "sum of the rises of resident memory")     \
@@ -109,6 +141,13 @@ enum clp_measure_needs { /* from MEMORY on: of memory */
     CLP_NEEDS_TIMES,
     CLP_NEEDS_CPU,
     CLP_NEEDS_QUEUE,
+    CLP_NEEDS_IO,
+    CLP_NEEDS_FAULTS,
+    CLP_NEEDS_SWITCHES,
+    CLP_NEEDS_COUNTER1,
+    CLP_NEEDS_COUNTER2,
+    CLP_NEEDS_COUNTER3,
+    CLP_NEEDS_COUNTER4,
     CLP_NEEDS_MEMORY,
     CLP_NEEDS_HEAP,
     CLP_NEEDS_NATIVE

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char a_counter[] = "a counter of the program's own, made by clineprof.counter";
+
 const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_measure measure)
 {
     switch (clp_measure_rows[measure].needs) {
@@ -16,6 +18,20 @@ const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_meas
         return meta->has_cpu != 0 ? NULL : "--cpu";
     case CLP_NEEDS_QUEUE:
         return meta->has_queue != 0 ? NULL : "--cpu, where /proc/thread-self/schedstat can be read";
+    case CLP_NEEDS_IO:
+        return meta->has_io != 0 ? NULL : "--io";
+    case CLP_NEEDS_FAULTS:
+        return meta->has_faults != 0 ? NULL : "--counters faults";
+    case CLP_NEEDS_SWITCHES:
+        return meta->has_switches != 0 ? NULL : "--counters switches";
+    case CLP_NEEDS_COUNTER1:
+        return meta->counter1 != NULL ? NULL : a_counter;
+    case CLP_NEEDS_COUNTER2:
+        return meta->counter2 != NULL ? NULL : a_counter;
+    case CLP_NEEDS_COUNTER3:
+        return meta->counter3 != NULL ? NULL : a_counter;
+    case CLP_NEEDS_COUNTER4:
+        return meta->counter4 != NULL ? NULL : a_counter;
     case CLP_NEEDS_HEAP:
         return meta->heap_interval != 0 ? NULL : "--heap or --leaks";
     case CLP_NEEDS_NATIVE:
@@ -127,6 +143,10 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.host);
     clp_mem_free_text(mem, profile->meta.boot);
     clp_mem_free_text(mem, profile->meta.rank);
+    clp_mem_free_text(mem, profile->meta.counter1);
+    clp_mem_free_text(mem, profile->meta.counter2);
+    clp_mem_free_text(mem, profile->meta.counter3);
+    clp_mem_free_text(mem, profile->meta.counter4);
     clp_buf_clear(&profile->file);
     clp_profile_init(profile, mem);
 }

@@ -142,7 +142,8 @@ struct clp_profile_call {
  * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists different tracers. It sums
  * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes.
  * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source,
- * gc_cleared, has_cpu and has_queue. Different kinds of memory, or of epochs, become "mixed". */
+ * gc_cleared, has_cpu, has_queue, has_io, has_faults and has_switches. Counters are told apart by their names; what finds
+ * no place is dropped. Different kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -165,6 +166,10 @@ struct clp_profile_meta {
     uint64_t gc_cleared;  /* 1: the program took the profiler out of gc.callbacks; later collections are missing */
     uint64_t has_cpu;     /* 1: processor time was read (--cpu) */
     uint64_t has_queue;   /* 1: time in the run queue was read, too */
+    uint64_t has_io;      /* 1: bytes read and written were counted (--io) */
+    uint64_t has_faults;  /* 1: page faults were counted (--counters faults) */
+    uint64_t has_switches; /* 1: context switches were counted (--counters switches) */
+    char *counter1, *counter2, *counter3, *counter4; /* the program's own counters: "energy (mJ)" */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
@@ -207,6 +212,13 @@ struct clp_profile_meta {
     X(gc_cleared, ASKED)            \
     X(has_cpu, ASKED)               \
     X(has_queue, ASKED)             \
+    X(has_io, ASKED)                \
+    X(has_faults, ASKED)            \
+    X(has_switches, ASKED)          \
+    X(counter1, TEXT)               \
+    X(counter2, TEXT)               \
+    X(counter3, TEXT)               \
+    X(counter4, TEXT)               \
     X(has_memory, FLAG)             \
     X(inexact_memory, FLAG)         \
     X(memory_step, COUNT)           \

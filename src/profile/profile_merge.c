@@ -7,6 +7,7 @@
  *                                       tried from 2 on again */
 #include "profile_merge.h"
 #include "calls.h"
+#include "counters.h"
 #include "missed.h"
 #include "texts.h"
 #include <stdio.h>
@@ -32,23 +33,24 @@ static size_t count_new_lines(const struct clp_profile_function *into,
     return fresh;
 }
 
-/* Which rows of profile->processes the lines of the two sides of a merge belong to. */
-struct rows {
-    uint32_t first;   /* the place that the first row of `from` gets */
+/* What the lines of `from` must know of the sum. */
+struct joining {
+    uint32_t first;       /* the place in profile->processes that its first process gets */
     bool is_one, several; /* is `from` of one process, and will the sum be of several? */
+    struct clp_counter_places counters;
 };
 
 /* The spread of a line of `from` in the sum. */
-static struct clp_profile_spread spread_of(const struct rows *rows, const struct clp_profile_line *line)
+static struct clp_profile_spread spread_of(const struct joining *joining, const struct clp_profile_line *line)
 {
     struct clp_profile_spread spread = line->spread;
 
-    if (!rows->several)
+    if (!joining->several)
         return spread;
-    if (rows->is_one)
-        return (struct clp_profile_spread){line->measures.self, line->measures.self, rows->first, rows->first, 1};
-    spread.least_in += rows->first;
-    spread.most_in += rows->first;
+    if (joining->is_one)
+        return (struct clp_profile_spread){line->measures.self, line->measures.self, joining->first, joining->first, 1};
+    spread.least_in += joining->first;
+    spread.most_in += joining->first;
     return spread;
 }
 
@@ -68,17 +70,17 @@ static void merge_spread(struct clp_profile_spread *into, const struct clp_profi
 /* Stores the spread of the lines of a profile that was of one process so far. */
 static void begin_spread(struct clp_profile *profile)
 {
-    const struct rows rows = {.is_one = true, .several = true};
+    const struct joining joining = {.is_one = true, .several = true};
 
     for (size_t i = 0; i < profile->function_count; i++)
         for (size_t j = 0; j < profile->functions[i].line_count; j++)
-            profile->functions[i].lines[j].spread = spread_of(&rows, &profile->functions[i].lines[j]);
+            profile->functions[i].lines[j].spread = spread_of(&joining, &profile->functions[i].lines[j]);
 }
 
 /* Merges two ascending lists of lines from the back, so that one pass in place is enough. Inserting line by line would
  * take quadratic time where the lines of two large functions alternate. */
 static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_function *into,
-                              const struct clp_profile_function *from, const struct rows *rows)
+                              const struct clp_profile_function *from, const struct joining *joining)
 {
     size_t fresh = count_new_lines(into, from);
 
@@ -87,18 +89,20 @@ static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_fu
     size_t i = into->line_count, j = from->line_count, out = i + fresh;
     into->line_count = out;
     while (j > 0) {
-        const struct clp_profile_line *other = &from->lines[j - 1];
-        if (i > 0 && into->lines[i - 1].line > other->line) {
+        struct clp_profile_line other = from->lines[j - 1];
+        if (!joining->counters.same)
+            clp_counters_move(&other.measures, &joining->counters);
+        if (i > 0 && into->lines[i - 1].line > other.line) {
             into->lines[--out] = into->lines[--i];
-        } else if (i > 0 && into->lines[i - 1].line == other->line) {
+        } else if (i > 0 && into->lines[i - 1].line == other.line) {
             into->lines[--out] = into->lines[--i];
-            clp_measures_merge(&into->lines[out].measures, &other->measures);
-            into->lines[out].running |= other->running;
-            merge_spread(&into->lines[out].spread, spread_of(rows, other));
+            clp_measures_merge(&into->lines[out].measures, &other.measures);
+            into->lines[out].running |= other.running;
+            merge_spread(&into->lines[out].spread, spread_of(joining, &other));
             j--;
         } else {
-            into->lines[--out] = *other;
-            into->lines[out].spread = spread_of(rows, other);
+            into->lines[--out] = other;
+            into->lines[out].spread = spread_of(joining, &other);
             j--;
         }
     }
@@ -211,14 +215,14 @@ static clp_status find_joined(struct clp_profile *into, const struct clp_profile
 
 /* Sets *place to the place in `into` of the function that `from` was added to. */
 static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from,
-                                 const struct rows *rows, uint32_t *place)
+                                 const struct joining *joining, uint32_t *place)
 {
     struct clp_profile_function *function;
 
     if (find_joined(into, from, &function) != CLP_OK)
         return CLP_NO_MEMORY;
     *place = (uint32_t)(function - into->functions);
-    if (merge_lines(into, function, from, rows) != CLP_OK || clp_missed_merge(into, function, from) != CLP_OK)
+    if (merge_lines(into, function, from, joining) != CLP_OK || clp_missed_merge(into, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->leak_count; i++)
         if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
@@ -234,14 +238,14 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
 }
 
 static clp_status merge_functions(struct clp_profile *into, const struct clp_profile *from,
-                                  const struct rows *rows)
+                                  const struct joining *joining)
 {
     size_t count = from->function_count;
     uint32_t *places = clp_mem_alloc(into->mem, count, sizeof *places);
     clp_status status = places != NULL || count == 0 ? CLP_OK : CLP_NO_MEMORY;
 
     for (size_t i = 0; i < count && status == CLP_OK; i++)
-        status = merge_function(into, &from->functions[i], rows, &places[i]);
+        status = merge_function(into, &from->functions[i], joining, &places[i]);
     if (status == CLP_OK)
         status = clp_profile_merge_calls(into, from, places);
     clp_mem_free(into->mem, places, count, sizeof *places);
@@ -376,6 +380,9 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->gc_cleared = larger(meta->gc_cleared, from->gc_cleared);
     meta->has_cpu = larger(meta->has_cpu, from->has_cpu);
     meta->has_queue = larger(meta->has_queue, from->has_queue);
+    meta->has_io = larger(meta->has_io, from->has_io);
+    meta->has_faults = larger(meta->has_faults, from->has_faults);
+    meta->has_switches = larger(meta->has_switches, from->has_switches);
     if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;
@@ -411,13 +418,15 @@ static clp_status merge_processes(struct clp_profile *into, const struct clp_pro
 
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
 {
-    const struct rows rows = {(uint32_t)into->process_count, from->process_count == 1,
-                              into->process_count + from->process_count > 1};
+    struct joining joining = {.first = (uint32_t)into->process_count, .is_one = from->process_count == 1,
+                              .several = into->process_count + from->process_count > 1};
 
     into->denied |= from->denied;
-    if (rows.several && into->process_count == 1)
+    if (joining.several && into->process_count == 1)
         begin_spread(into);
-    if (merge_functions(into, from, &rows) != CLP_OK || merge_files(into, from) != CLP_OK)
+    if (clp_counters_place(into, &from->meta, &joining.counters) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (merge_functions(into, from, &joining) != CLP_OK || merge_files(into, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->series_count; i++) {
         if (merge_series(into, &from->series[i]) != CLP_OK)

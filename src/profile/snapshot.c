@@ -39,6 +39,11 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t not_negative(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
 /* Splits the self time of *measures, which is known already. */
 static void set_cpu(const struct clp_cpu_cell *cell, double nanos_per_tick, struct clp_measures *measures)
 {
@@ -47,10 +52,38 @@ static void set_cpu(const struct clp_cpu_cell *cell, double nanos_per_tick, stru
     measures->cpu = measures->self - measures->wait;
 }
 
+static void set_tallies(const struct clp_tally_cell *cell, uint32_t sources, struct clp_measures *measures)
+{
+    if (sources & CLP_TALLY_SOURCE_IO) {
+        measures->read = not_negative(cell->sums[CLP_TALLY_READ]);
+        measures->written = not_negative(cell->sums[CLP_TALLY_WRITTEN]);
+        measures->disk_read = not_negative(cell->sums[CLP_TALLY_DISK_READ]);
+        measures->disk_written = not_negative(cell->sums[CLP_TALLY_DISK_WRITTEN]);
+    }
+    if (sources & CLP_TALLY_SOURCE_FAULTS) {
+        measures->faults = not_negative(cell->sums[CLP_TALLY_FAULTS]);
+        measures->major_faults = not_negative(cell->sums[CLP_TALLY_MAJOR_FAULTS]);
+    }
+    if (sources & CLP_TALLY_SOURCE_SWITCHES) {
+        measures->switches = not_negative(cell->sums[CLP_TALLY_SWITCHES]);
+        measures->preemptions = not_negative(cell->sums[CLP_TALLY_PREEMPTIONS]);
+    }
+    const int64_t *counters = cell->sums + CLP_TALLY_COUNTER;
+    measures->counter1 = counters[0];
+    measures->counter2 = counters[1];
+    measures->counter3 = counters[2];
+    measures->counter4 = counters[3];
+    measures->counter1_most = not_negative(cell->most[0]);
+    measures->counter2_most = not_negative(cell->most[1]);
+    measures->counter3_most = not_negative(cell->most[2]);
+    measures->counter4_most = not_negative(cell->most[3]);
+}
+
 static struct clp_measures measures_of(const struct clp_charges *charges,
                                        const struct clp_block *block, uint32_t line,
-                                       bool has_cpu, double nanos_per_tick)
+                                       const struct clp_snapshot_wish *wish)
 {
+    double nanos_per_tick = wish->nanos_per_tick;
     const struct clp_cell *cell = &block->cells[line];
     const struct clp_gc_cell *gc = &clp_block_gc(block)[line];
     double self = clp_charges_self(charges, block, line);
@@ -70,7 +103,7 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     measures.max = within_time(measures.max, measures.time, measures.hits);
     if (measures.gc > measures.self) /* the profiler's own work in a collection is in no time */
         measures.gc = measures.self;
-    if (has_cpu)
+    if (wish->cpu)
         set_cpu(&clp_block_cpu(block)[line], nanos_per_tick, &measures);
     if (block->rss != NULL) {
         const struct clp_rss_cell *rss = &block->rss[line];
@@ -83,6 +116,8 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
         measures.allocated = block->heap[line].allocated;
         measures.blocks = block->heap[line].blocks;
     }
+    if (block->tallies != NULL)
+        set_tallies(&block->tallies[line], wish->tallies, &measures);
     return measures;
 }
 
@@ -117,7 +152,7 @@ static bool may_begin(const struct clp_function *function, uint32_t cell)
 }
 
 static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
-                            bool has_cpu, double nanos_per_tick, struct clp_profile *profile,
+                            const struct clp_snapshot_wish *wish, struct clp_profile *profile,
                             struct clp_profile_function *into)
 {
     const struct clp_function *function = &engine->functions.items[sum->function];
@@ -132,7 +167,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
             status = may_begin(function, i) ? clp_missed_add(profile, into, line) : CLP_OK;
             continue;
         }
-        struct clp_measures measures = measures_of(&charges, sum, i, has_cpu, nanos_per_tick);
+        struct clp_measures measures = measures_of(&charges, sum, i, wish);
         status = clp_profile_add_line(profile, into, line, &measures);
         profile->meta.events += cell->hits;
         lines.time += measures.time;
@@ -140,8 +175,8 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
         if (measures.time > lines.longest)
             lines.longest = measures.time;
     }
-    into->total += total_of(&charges, sum, &lines, nanos_per_tick);
-    into->raw_total += nanos((double)sum->total, nanos_per_tick);
+    into->total += total_of(&charges, sum, &lines, wish->nanos_per_tick);
+    into->raw_total += nanos((double)sum->total, wish->nanos_per_tick);
     return status;
 }
 
@@ -166,8 +201,7 @@ clp_status clp_snapshot_function(const struct clp_function *function, const char
 struct request {
     const struct clp_view *view;
     const struct clp_engine_copy *copy;
-    bool with_rss, with_cpu;
-    double nanos_per_tick;
+    const struct clp_snapshot_wish *wish;
     struct clp_snapshot_places *places; /* of the functions so far */
 };
 
@@ -204,16 +238,11 @@ static clp_status add_function(const struct request *request, const struct clp_e
         status = clp_profile_set_text(profile, &into->compiler,
                                       engine->functions.items[sum->function].compiler);
     if (status == CLP_OK)
-        status = add_lines(engine, sum, request->with_cpu, request->nanos_per_tick, profile, into);
+        status = add_lines(engine, sum, request->wish, profile, into);
     if (status == CLP_OK)
         status = note_place(request, copy, sum, (size_t)(into - profile->functions));
     clp_block_free(&request->view->views->pool, sum);
     return status;
-}
-
-static uint64_t not_negative(int64_t value)
-{
-    return value > 0 ? (uint64_t)value : 0;
 }
 
 static void fill_meta(const struct clp_engine_totals *totals, double nanos_per_tick,
@@ -247,7 +276,7 @@ static clp_status add_groups(const struct request *request, const struct clp_vie
     copy.group = &group;
     for (size_t i = 0; i <= copy.from->groups.count && status == CLP_OK; i++) {
         group = i < copy.from->groups.count ? (uint32_t)i + 1 : 0; /* without a name: the last */
-        struct clp_block *sum = clp_view_sum(request->view, item, &copy, request->with_rss);
+        struct clp_block *sum = clp_view_sum(request->view, item, &copy, request->wish->parts);
         if (sum != NULL && is_empty(sum)) {
             clp_block_free(&request->view->views->pool, sum);
             continue;
@@ -269,27 +298,29 @@ static clp_status add_item(const struct request *request, const struct clp_view_
     if (added || status != CLP_OK)
         return status;
     return add_function(request, request->copy,
-                        clp_view_sum(request->view, item, request->copy, request->with_rss),
+                        clp_view_sum(request->view, item, request->copy, request->wish->parts),
                         profile);
 }
 
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,
-                                  bool with_rss, bool with_cpu, double nanos_per_tick,
-                                  struct clp_profile *profile)
+                                  const struct clp_snapshot_wish *wish, struct clp_profile *profile)
 {
     struct clp_snapshot_places places = {.mem = profile->mem};
-    const struct request request = {view, copy, with_rss, with_cpu, nanos_per_tick, &places};
+    const struct request request = {view, copy, wish, &places};
     struct clp_engine_totals totals;
     clp_status status = CLP_OK;
 
     for (size_t i = 0; i < view->count && status == CLP_OK; i++)
         status = add_item(&request, &view->items[i], profile);
     if (status == CLP_OK)
-        status = clp_snapshot_add_calls(view, copy, &places, nanos_per_tick, profile);
+        status = clp_snapshot_add_calls(view, copy, &places, wish->nanos_per_tick, profile);
     clp_snapshot_clear_places(&places);
     clp_view_totals(view, &totals);
-    fill_meta(&totals, nanos_per_tick, profile);
-    profile->meta.has_memory = with_rss;
-    profile->meta.has_cpu = with_cpu;
+    fill_meta(&totals, wish->nanos_per_tick, profile);
+    profile->meta.has_memory = (wish->parts & CLP_PART_MEMORY) != 0;
+    profile->meta.has_cpu = wish->cpu;
+    profile->meta.has_io = (wish->tallies & CLP_TALLY_SOURCE_IO) != 0;
+    profile->meta.has_faults = (wish->tallies & CLP_TALLY_SOURCE_FAULTS) != 0;
+    profile->meta.has_switches = (wish->tallies & CLP_TALLY_SOURCE_SWITCHES) != 0;
     return status;
 }

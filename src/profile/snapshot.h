@@ -14,12 +14,19 @@
 clp_status clp_snapshot_function(const struct clp_function *function, const char *group,
                                  struct clp_profile *profile, struct clp_profile_function **into);
 
+/* What a snapshot has besides times, and what makes nanoseconds of ticks. */
+struct clp_snapshot_wish {
+    uint32_t parts;   /* of the blocks, a sum of enum clp_part */
+    bool cpu;         /* processor time */
+    uint32_t tallies; /* a sum of enum clp_tally_source */
+    double nanos_per_tick;
+};
+
 /* Adds every function of the view with its lines that ran, in the order of selection. Fills the parts of meta that the
- * engine knows: overhead, events, reads, has_memory, has_cpu, others_grown, others_released, gc_outside, gc_outside_runs.
- * Lines that are running count up to the moment of `copy`. `with_rss` adds memory, `with_cpu` processor time. On CLP_NO_MEMORY the profile holds a part
- * and must still be cleared. */
+ * engine knows: overhead, events, reads, what was measured, others_grown, others_released, gc_outside, gc_outside_runs.
+ * Lines that are running count up to the moment of `copy`. On CLP_NO_MEMORY the profile holds a part and must still be
+ * cleared. */
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,
-                                  bool with_rss, bool with_cpu, double nanos_per_tick,
-                                  struct clp_profile *profile);
+                                  const struct clp_snapshot_wish *wish, struct clp_profile *profile);
 
 #endif

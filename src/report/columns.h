@@ -16,7 +16,7 @@
     X("self-percent", "% Self", 8, PERCENT, self)        \
     X("share", "% Program", 9, SHARE, self)
 
-#define CLP_COLUMNS_MOST 16
+#define CLP_COLUMNS_MOST 24
 
 #define CLP_COLUMN_ONE(...) +1
 enum { CLP_COLUMNS_ALL = CLP_MEASURE_total CLP_COLUMN_FORMS(CLP_COLUMN_ONE) };
@@ -38,7 +38,7 @@ struct clp_column {
 
 static inline bool clp_column_is_memory(const struct clp_column *column)
 {
-    return clp_measure_rows[column->measure].needs != CLP_NEEDS_TIMES;
+    return clp_measure_rows[column->measure].needs >= CLP_NEEDS_MEMORY;
 }
 
 /* The columns of a table, in the order shown. */

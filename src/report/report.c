@@ -522,6 +522,18 @@ static void add_cpu_columns(struct report *report)
         clp_columns_add(&report->columns, "queue");
 }
 
+static void add_counter_columns(struct report *report)
+{
+    static const enum clp_measure measures[] = {
+        CLP_MEASURE_read,     CLP_MEASURE_written,     CLP_MEASURE_disk_read, CLP_MEASURE_faults,
+        CLP_MEASURE_major_faults, CLP_MEASURE_switches, CLP_MEASURE_preemptions, CLP_MEASURE_counter1,
+        CLP_MEASURE_counter2, CLP_MEASURE_counter3, CLP_MEASURE_counter4};
+
+    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++)
+        if (clp_profile_lacks(&report->profile->meta, measures[i]) == NULL)
+            clp_columns_add(&report->columns, clp_measure_rows[measures[i]].name);
+}
+
 static void choose_columns(struct report *report)
 {
     const struct clp_report_options *options = report->options;
@@ -540,6 +552,7 @@ static void choose_columns(struct report *report)
             clp_columns_add(&report->columns, "gc");
         if (profile->meta.has_cpu != 0)
             add_cpu_columns(report);
+        add_counter_columns(report);
         if (memory)
             add_memory_columns(report);
     }
@@ -562,7 +575,7 @@ static clp_status make_report(struct report *report)
     size_t usual = strlen(line_title), least = report->options->widths.line, line_width = least > usual ? least : usual;
 
     report->table = (struct clp_table){.out = report->out, .columns = &report->columns,
-                                       .scale = &report->scale,
+                                       .scale = &report->scale, .meta = &report->profile->meta,
                                        .widths_least = &report->options->widths,
                                        .marked = report->options->marked};
     if (report->options->marked || report->options->hottest || ranks(report->options) ||

@@ -1,9 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 #include "base/escape.h"
+#include "profile/counters.h"
 #include <string.h>
 
 static const char source_title[] = "  Line Contents";
+
+/* The title of the column: the name of the program's own counter, which needs `made`, or what the table of measures
+ * has. */
+static const char *title_of(const struct clp_table *table, const struct clp_column *column, struct clp_buf *made)
+{
+    const char *name = table->meta != NULL ? clp_counter_named(table->meta, column->measure) : NULL;
+
+    if (name == NULL)
+        return column->title;
+    clp_buf_cut(made, 0);
+    clp_escape_add_text(made, name);
+    if (clp_measure_rows[column->measure].merge == CLP_MERGE_MAX)
+        clp_buf_add_text(made, " most");
+    table->out->failed |= made->failed;
+    return clp_buf_text(made);
+}
+
+static size_t width_of(const struct clp_table *table, const struct clp_column *column)
+{
+    struct clp_buf made;
+
+    clp_buf_init(&made, table->out->mem);
+    const char *title = title_of(table, column, &made);
+    size_t width = clp_widths_of(table->widths_least, column, table->scale);
+    size_t least = clp_escape_width(title, strlen(title));
+    clp_buf_clear(&made);
+    return width > least ? width : least;
+}
 
 clp_status clp_table_start(struct clp_table *table, size_t count)
 {
@@ -17,7 +46,7 @@ clp_status clp_table_start(struct clp_table *table, size_t count)
     }
     table->count = count;
     for (size_t i = 0; i < table->columns->count; i++)
-        table->widths[i] = clp_widths_of(table->widths_least, table->columns->items[i], table->scale);
+        table->widths[i] = width_of(table, table->columns->items[i]);
     return CLP_OK;
 }
 
@@ -99,14 +128,18 @@ void clp_table_add_title(const struct clp_table *table, char letter, size_t widt
 void clp_table_add_titles(const struct clp_table *table, size_t before)
 {
     size_t whole = before + strlen(source_title);
+    struct clp_buf made;
+
+    clp_buf_init(&made, table->out->mem);
 
     for (size_t i = 0; i < table->columns->count; i++) {
         const struct clp_column *column = table->columns->items[i];
         char letter = letter_of(column);
         clp_table_add_title(table, column == table->sorted_by ? capital(letter) : letter, table->widths[i] + 1,
-                            column->title);
+                            title_of(table, column, &made));
         whole += table->widths[i] + 1;
     }
+    clp_buf_clear(&made);
     clp_table_end_titles(table, 's', source_title, whole);
 }
 

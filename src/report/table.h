@@ -46,6 +46,7 @@ struct clp_table {
     const struct clp_columns *columns;   /* borrowed */
     const struct clp_column_scale *scale; /* borrowed */
     const struct clp_widths *widths_least; /* borrowed */
+    const struct clp_profile_meta *meta; /* borrowed: has the names of the program's own counters; NULL: none are shown */
     bool marked;
     const struct clp_column *sorted_by; /* the column by which rows are sorted; NULL: none */
     struct clp_whole whole; /* of the profile; needed for marks and for the column of program shares */

@@ -158,7 +158,7 @@ def test_two_hosts_on_one_folder_leave_each_other_alone(tmp_path, host):
     assert len({row["boot"] for row in rows}) == 2
     by_host = run_viewer(["--by", "host", "all.lprof"], tmp_path)
     assert sorted(re.findall("==== (.*) ====", by_host.out)) == ["Host hosta", "Host hostb"]
-    assert len(re.findall(r"^ +7 +21 .*# turn$", by_host.out, re.M)) == 2
+    assert len(re.findall(r"^ +\d+ +21 .*# turn$", by_host.out, re.M)) == 2
 
 
 # ---- what a sum shows --------------------------------------------------------------------------

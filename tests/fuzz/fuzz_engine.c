@@ -84,7 +84,7 @@ static void set_up(struct run *run, struct input *input)
     clp_engine_init(&run->engine, &run->mem, &run->pages);
     add_functions(run);
     clp_engine_set_costs(&run->engine, &costs);
-    run->engine.with_rss = flags & 2;
+    run->engine.parts = flags & 2 ? CLP_PART_MEMORY : 0;
     run->engine.rss_span = flags & 4 ? 50 : 0;
     run->calls_left = flags & 8 ? next_byte(input) + 1u : 0;
 }
@@ -109,7 +109,7 @@ static void line(struct clp_thread *thread, struct input *input, uint64_t now)
 
 static void read_rss(const struct run *run, struct clp_thread *thread, unsigned byte)
 {
-    if (run->engine.with_rss && clp_engine_wants_rss(thread, run->now))
+    if (run->engine.parts != 0 && clp_engine_wants_rss(thread, run->now))
         clp_engine_note_rss(thread, (int64_t)(byte % 7) * 5000);
 }
 

@@ -171,7 +171,7 @@ static void set_cost(struct run *run)
 
 static void set_memory(struct run *run)
 {
-    run->engine.with_rss = true;
+    run->engine.parts = CLP_PART_MEMORY;
     if (run->word < run->word_count)
         run->engine.rss_span = (uint64_t)next_number(run);
 }
@@ -411,7 +411,7 @@ static void run_event(struct run *run)
     for (size_t i = 0; i < sizeof events / sizeof *events && !run->failed; i++) {
         if (strcmp(events[i].name, name) != 0)
             continue;
-        if (run->engine.with_rss && clp_engine_wants_rss(thread, now)) {
+        if ((run->engine.parts & CLP_PART_MEMORY) && clp_engine_wants_rss(thread, now)) {
             if (shared)
                 clp_engine_share_rss(thread, run->resident,
                                      (struct clp_rss_bounds){(uint64_t)grows, (uint64_t)frees,

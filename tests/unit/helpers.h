@@ -124,6 +124,9 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            a->others_grown == b->others_grown && a->others_released == b->others_released &&
            a->gc_outside == b->gc_outside && a->gc_outside_runs == b->gc_outside_runs &&
            a->gc_cleared == b->gc_cleared && a->has_cpu == b->has_cpu && a->has_queue == b->has_queue &&
+           a->has_io == b->has_io && a->has_faults == b->has_faults && a->has_switches == b->has_switches &&
+           test_same_text(a->counter1, b->counter1) && test_same_text(a->counter2, b->counter2) &&
+           test_same_text(a->counter3, b->counter3) && test_same_text(a->counter4, b->counter4) &&
            a->pid == b->pid && a->start == b->start && a->pid_namespace == b->pid_namespace &&
            test_same_text(a->host, b->host) && test_same_text(a->boot, b->boot) &&
            test_same_text(a->rank, b->rank) && a->restart == b->restart &&

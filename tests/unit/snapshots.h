@@ -22,9 +22,9 @@ static inline clp_status test_snapshot_take(struct clp_engine *engine, double na
         return CLP_NO_MEMORY;
     for (uint32_t i = 0; i < view.count; i++)
         view.items[i] = (struct clp_view_item){.function = i, .attached = true};
-    clp_status status =
-        clp_snapshot_take_view(&view, &ended, engine->with_rss, engine->cpu_span != UINT64_MAX,
-                               nanos_per_tick, profile);
+    const struct clp_snapshot_wish wish = {engine->parts, engine->cpu_span != UINT64_MAX,
+                                           engine->parts & CLP_PART_TALLIES ? ~0u : 0, nanos_per_tick};
+    clp_status status = clp_snapshot_take_view(&view, &ended, &wish, profile);
     free(view.items);
     clp_views_clear(&views);
     return status;

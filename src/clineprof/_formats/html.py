@@ -114,7 +114,7 @@ class _View:
         return json.dumps({
             "rows": rows, "files": list(files), "whole": self.whole, "memory": self.memory,
             "self": any(m.self for m in self.measures), "leaks": [_leak(leak, places) for leak in self.leaks],
-            "measures": [(m.column, m.title, m.unit, m.needs, m.merge, self.page_of(m), m.about)
+            "measures": [(m.column, self.title_of(m), m.unit, m.needs, m.merge, self.page_of(m), m.about)
                          for m in measures.SHOWN],
             "hidden": texts.HIDDEN, "kinds": colours.KINDS, "nothing": "No function was profiled.",
             "timeline": timeline.data(self.timeline, places),
@@ -125,6 +125,13 @@ class _View:
 
     def places(self):
         return {(m.function.file, m.function.line, m.function.name): place for place, m in enumerate(self.measures)}
+
+    def title_of(self, measure):
+        """The title of the measure's column; for a counter of the program's own its name."""
+        name = self.profile.meta.get(measure.needs)
+        if not name or not measure.needs.startswith("counter"):
+            return measure.title
+        return texts.plain(name) + (" most" if measure.merge == "largest" else "")
 
     def page_of(self, measure):
         """On which screens the measure is shown, as the table of measures has it, or more often."""

@@ -325,11 +325,12 @@ class Profile:
     def _measures(self, memory):
         """Returns the measures that the profile has: {name that ends with the unit: column}."""
         heap = memory and self.has_heap
-        known = {"times": True, "cpu": self.meta.get("has_cpu"), "queue": self.meta.get("has_queue"),
-                 "memory": memory and self.has_memory, "heap": heap, "native": heap}
+        known = {"times": True, "memory": memory and self.has_memory, "heap": heap, "native": heap}
+        known.update((name.removeprefix("has_"), value) for name, value in self.meta.items()
+                     if name.startswith(("has_cpu", "has_queue", "has_io", "has_faults", "has_switches", "counter")))
         table = {told(m): m.column for m in MEASURES if m.needs == "times"}
         table["below_resolution"] = "below_resolution"
-        table.update((told(m), m.column) for m in MEASURES if known[m.needs])
+        table.update((told(m), m.column) for m in MEASURES if known.get(m.needs))
         return table
 
     def to_pandas(self):

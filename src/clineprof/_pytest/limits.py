@@ -149,7 +149,8 @@ def _make(limits):
             return core.Profiler(heap=1, leaks="calls", leak_limit=0)
         needs = {LIMITS[name].needs for name in limits}
         return core.Profiler(memory=not needs.isdisjoint(OF_MEMORY), heap=1 if "heap" in needs else 0,
-                             cpu=not needs.isdisjoint({"cpu", "queue"}))
+                             cpu=not needs.isdisjoint({"cpu", "queue"}),
+                             counters=",".join(needs & {"io", "faults", "switches"}))
     except RuntimeError as error:
         raise Wrong(str(error)) from None
 

@@ -8,6 +8,8 @@
 #include "cpython/memory/holders.h"
 #include "cpython/memory/native.h"
 #include "cpython/recorder/cpu_time.h"
+#include "cpython/recorder/program_counters.h"
+#include "profile/counters.h"
 #include "cpython/recorder/own_work.h"
 #include "cpython/recorder/recorder.h"
 #include "setup.h"
@@ -73,7 +75,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
         .start = self->started,
         .start_nanos = self->start_nanos,
         .counter = recorder->clock.counter,
-        .with_rss = self->window.memory,
+        .parts = (self->window.memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & CLP_PART_TALLIES),
         .rough_nanos = recorder->clock.rough_nanos,
         .start_ticks = recorder->clock.start_ticks,
         .began = began_ticks(self),
@@ -86,6 +88,8 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     header->memory = recorder->proc.mode;
     header->source = self->source;
     header->cpu = !self->window.cpu ? 0 : recorder->with_queue ? 2 : 1;
+    header->tallies = self->window.tallies;
+    clp_program_counters_titles(header->counters);
     clp_identity_here(&header->who);
     header->user = clp_identity_user();
     add_version(header->python, sizeof header->python);
@@ -280,6 +284,18 @@ bool clp_profiler_displaced(PyObject *profiler)
 
 /* ---- snapshots ---- */
 
+static clp_status fill_counters(struct clp_profile *profile)
+{
+    char titles[CLP_TALLY_COUNTERS][CLP_TALLY_NAME];
+    clp_status status = CLP_OK;
+
+    clp_program_counters_titles(titles);
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS && status == CLP_OK; i++)
+        status = clp_profile_set_text(profile, clp_counter_name(&profile->meta, i),
+                                      titles[i][0] != 0 ? titles[i] : NULL);
+    return status;
+}
+
 static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile *profile)
 {
     const struct clp_recorder *recorder = clp_process_recorder();
@@ -305,6 +321,8 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     clp_status status = clp_profile_set_identity(profile, &me);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->python, version);
+    if (status == CLP_OK)
+        status = fill_counters(profile);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, recorder->tracer->name);
     if (status == CLP_OK && meta->has_memory)
@@ -359,8 +377,13 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
                                              clp_clock_read(&recorder->clock));
     if (status != CLP_OK)
         return status;
-    status = clp_snapshot_take_view(&window->view, &copy, window->memory, window->cpu,
-                                    clp_clock_nanos_per_tick(&recorder->clock), profile);
+    const struct clp_snapshot_wish wish = {
+        .parts = (window->memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & CLP_PART_TALLIES),
+        .cpu = window->cpu,
+        .tallies = window->tallies,
+        .nanos_per_tick = clp_clock_nanos_per_tick(&recorder->clock),
+    };
+    status = clp_snapshot_take_view(&window->view, &copy, &wish, profile);
     clp_engine_copy_clear(&copy);
     return status;
 }

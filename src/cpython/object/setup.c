@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "setup.h"
+#include "engine/tallies.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/moments.h"
@@ -40,6 +41,16 @@ bool clp_setup_read_memory(PyObject *object, enum clp_memory *mode)
         return true;
     PyErr_Format(PyExc_ValueError, "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', 'tree', True "
                                    "or False, not %R", object);
+    return false;
+}
+
+bool clp_setup_read_counters(const char *names, uint32_t *tallies)
+{
+    *tallies = clp_tally_sources_named(names);
+    if (*tallies != CLP_TALLY_SOURCE_UNKNOWN)
+        return true;
+    PyErr_Format(PyExc_ValueError, "counters are names of 'io', 'faults' and 'switches' with commas between them, "
+                                   "not '%s'", names);
     return false;
 }
 
@@ -164,7 +175,7 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     if (!set_up_memory(recorder, wishes->memory) || !set_up_statements(recorder, statements))
         return false;
     clp_code_window_init(&self->window, recorder,
-                         wishes->memory != CLP_MEMORY_OFF && recorder->engine.with_rss, wishes->cpu != 0);
+                         wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0, wishes->cpu != 0, wishes->tallies);
     if (!clp_code_window_hold(&self->window))
         return false;
     bool done = set_up_heap(self, wishes);

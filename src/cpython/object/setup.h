@@ -13,6 +13,7 @@ struct clp_wishes {
     enum clp_memory memory;
     int by_statement;
     int cpu;            /* not 0: processor time and waiting are measured */
+    uint32_t tallies;   /* a sum of enum clp_tally_source */
     Py_ssize_t heap;    /* mean bytes between samples; 0: no table of live blocks */
     const char *leaks;  /* what epochs of verdicts are (heap_table.h); NULL: no verdicts */
     long long leak_limit; /* bytes by which a line may grow; negative: the usual limit */
@@ -23,6 +24,9 @@ struct clp_wishes {
 /* Reads the argument `memory`. NULL, None and True mean the resident size, or what is measured already; False
  * means nothing; a str names the mode. False with an exception set. */
 bool clp_setup_read_memory(PyObject *object, enum clp_memory *mode);
+
+/* Reads the argument `counters`, a list of names such as "io,faults". False with an exception set. */
+bool clp_setup_read_counters(const char *names, uint32_t *tallies);
 
 /* Makes the profiler. False with an exception set; clp_setup_undo must be called in that case, too. */
 bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes);

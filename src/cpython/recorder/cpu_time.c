@@ -24,7 +24,7 @@ static uint64_t try_reads(struct clp_recorder *recorder)
         uint64_t nanos, start = clp_clock_read(&recorder->clock);
         (void)clp_thread_cpu_nanos();
         uint64_t middle = clp_clock_read(&recorder->clock);
-        recorder->with_queue = clp_thread_queue_nanos(&nanos);
+        recorder->with_queue = clp_thread_queue_nanos(&nanos) != 0;
         (void)clp_read_cost_of(&recorder->cpu_cost, middle - start);
         (void)clp_read_cost_of(&recorder->queue_cost, clp_clock_read(&recorder->clock) - middle);
     }
@@ -54,8 +54,10 @@ static void note_queue(struct clp_thread *thread, uint64_t waited)
 {
     const struct clp_recorder *recorder = clp_recorder_of(thread);
     uint64_t nanos;
+    size_t bytes = recorder->with_queue ? clp_thread_queue_nanos(&nanos) : 0;
 
-    if (recorder->with_queue && clp_thread_queue_nanos(&nanos))
+    thread->own_read += (int64_t)bytes;
+    if (bytes != 0)
         clp_waiting_note_queue(thread, ticks_of(recorder, nanos), waited);
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "moments.h"
 #include "cpu_time.h"
+#include "program_counters.h"
+#include "tally_reads.h"
+#include "engine/parts.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
 
@@ -17,12 +20,16 @@
 #define FRESH_NANOS 8000
 #define FRESH_NANOS_ALONE 512000
 
+static bool has_memory(const struct clp_recorder *recorder)
+{
+    return (recorder->engine.parts & CLP_PART_MEMORY) != 0;
+}
+
 static uint64_t rss_span(const struct clp_recorder *recorder)
 {
     double quickest = (double)recorder->memory_check.change_ticks;
 
-    return recorder->engine.with_rss ? (uint64_t)(quickest * recorder->change_margin)
-                                     : UINT64_MAX;
+    return has_memory(recorder) ? (uint64_t)(quickest * recorder->change_margin) : UINT64_MAX;
 }
 
 uint64_t clp_recorder_rss_span(const struct clp_recorder *recorder)
@@ -56,7 +63,7 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
     recorder->check_gap = (uint64_t)(FIRST_CHECK_NANOS / recorder->clock.rough_nanos);
     recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap;
     set_reach(recorder);
-    if (!clp_engine_add_rss(&recorder->engine)) {
+    if (!clp_engine_add_parts(&recorder->engine, CLP_PART_MEMORY)) {
         PyErr_NoMemory();
         return false;
     }
@@ -86,8 +93,10 @@ static bool read_memory(const struct clp_recorder *recorder, int64_t *rss, uint6
 {
     struct clp_resident now;
 
-    if (!recorder->engine.with_rss || clp_proc_read(&recorder->proc, &now) != CLP_OK)
+    if (!has_memory(recorder) || clp_proc_read(&recorder->proc, &now) != CLP_OK)
         return false;
+    if (clp_thread_here != NULL)
+        clp_thread_here->own_read += (int64_t)now.text;
     *rss = (int64_t)now.counted - (int64_t)own_bytes(recorder);
     if (recorder->proc.mode == CLP_MEMORY_TREE)
         *rss += (int64_t)clp_processes_resident_below();
@@ -146,15 +155,17 @@ static struct clp_thread_use take_use(struct clp_thread *thread, uint64_t now)
     clp_thread_get_use(use);
     thread->use_at = now;
     uint64_t nanos = use->nanos - before.nanos;
-    return (struct clp_thread_use){use->faults - before.faults, use->waits - before.waits,
-                                   use->preemptions - before.preemptions,
-                                   nanos < passed ? nanos : passed};
+    return (struct clp_thread_use){.faults = use->faults - before.faults,
+                                   .waits = use->waits - before.waits,
+                                   .preemptions = use->preemptions - before.preemptions,
+                                   .nanos = nanos < passed ? nanos : passed};
 }
 
 void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now)
 {
     (void)take_use(thread, now);
     clp_cpu_time_begin(thread);
+    clp_tally_reads_skip(thread);
 }
 
 /* Notes a size, in a process with several threads. Where nothing has changed there is nothing to share. Then
@@ -211,6 +222,7 @@ static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *th
         check_again(recorder, thread, now);
     if (recorder->watch != NULL)
         clp_watch_read(recorder->watch, thread, now);
+    clp_tally_reads_skip(thread);
     return clp_clock_read(&recorder->clock) - start;
 }
 
@@ -229,6 +241,8 @@ static void read_rss(struct clp_recorder *recorder, struct clp_thread *thread, u
         share_rss(recorder, thread, rss,
                   recorder->file_bytes > files ? recorder->file_bytes - files : 0, now);
     thread->reads++;
+    if (recorder->proc.mode == CLP_MEMORY_TREE)
+        clp_tally_reads_skip(thread); /* many files were read */
 }
 
 /* Something was read from `start` until now. Its cost is what such a read usually takes, at most; the event is later by
@@ -240,6 +254,16 @@ static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *
 
     moment->now += ticks - cost;
     moment->still += cost;
+}
+
+static void read_tallies(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
+{
+    uint64_t length = moment->now - thread->stopped - thread->last, start = clp_clock_read(&recorder->clock);
+
+    clp_tally_reads_note(thread);
+    end_read(recorder, &recorder->tally_cost, start, moment);
+    if (clp_program_counters_note(thread, length))
+        moment->still++; /* so that clp_recorder_end_slow is called */
 }
 
 static void read_cpu(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
@@ -263,7 +287,10 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
         if (!clp_engine_wants_read(thread, now))
             return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
     }
+    if (clp_engine_wants_tallies(thread, now))
+        read_tallies(recorder, thread, &moment);
     if (clp_engine_wants_rss(thread, now)) {
+        now = moment.still != 0 ? clp_clock_read(&recorder->clock) : now;
         read_rss(recorder, thread, now);
         end_read(recorder, &recorder->engine.read_cost, now, &moment);
         if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
@@ -274,14 +301,16 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     return moment;
 }
 
-/* Leaves the time of the watch out of all lines, except for events that the watch itself caused. */
+/* Leaves the time of what runs Python code out of all lines, except for events that it caused itself. */
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 {
     const struct clp_recorder *recorder = clp_recorder_of(thread);
+    bool ran = clp_program_counters_read(thread);
 
     clp_engine_stand_still(thread, still);
-    if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0 &&
-        clp_watch_recorded(recorder->watch))
+    if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0)
+        ran |= clp_watch_recorded(recorder->watch);
+    if (ran)
         clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped -
                                            thread->last);
 }

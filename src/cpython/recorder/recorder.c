@@ -5,6 +5,7 @@
 #include "cpu_time.h"
 #include "moments.h"
 #include "names.h"
+#include "tally_reads.h"
 #include "selected.h"
 
 /* Marks a thread that has ended. The system's thread holds no lock here, so another thread reaps its counters. */
@@ -16,7 +17,7 @@ static void thread_ended(void *data)
 
 bool clp_recorder_learn(struct clp_recorder *recorder)
 {
-    *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1};
+    *recorder = (struct clp_recorder){.mem = clp_mem_system(), .proc.file = -1, .io.file = -1};
     return clp_opcodes_read(&recorder->bytecode);
 }
 
@@ -24,7 +25,7 @@ bool clp_recorder_init(struct clp_recorder *recorder)
 {
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     clp_views_init(&recorder->views, &recorder->engine, &recorder->view_pages);
-    recorder->engine.rss_span = UINT64_MAX;
+    recorder->engine.rss_span = recorder->counter_span = UINT64_MAX;
     recorder->clock = clp_clock_start();
     recorder->started = clp_clock_wall();
     clp_source_cache_init(&recorder->texts, &recorder->mem, &recorder->live);
@@ -65,17 +66,19 @@ struct clp_thread *clp_recorder_new_thread(struct clp_recorder *recorder)
 
 void clp_recorder_forget(struct clp_recorder *recorder)
 {
-    bool with_rss = recorder->engine.with_rss;
+    uint32_t parts = recorder->engine.parts;
     uint64_t cpu_span = recorder->engine.cpu_span, noise = recorder->engine.wait_noise;
+    uint64_t tally_span = recorder->engine.tally_span;
 
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
     clp_views_forget(&recorder->views);
     clp_engine_clear(&recorder->engine);
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
-    recorder->engine.with_rss = with_rss;
+    recorder->engine.parts = parts;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
+    clp_engine_set_tally_span(&recorder->engine, tally_span);
     (void)clp_recorder_new_thread(recorder);
 }
 

@@ -23,6 +23,7 @@
 
 #include "rewrite/bytecode.h"
 #include "os/clock.h"
+#include "os/io.h"
 #include "engine/engine.h"
 #include "heap/heap.h"
 #include "formats/live/live.h"
@@ -110,6 +111,11 @@ struct clp_recorder {
     size_t with_cpu;    /* how many windows want processor time */
     bool with_queue;    /* the run queue can be read, too */
     struct clp_read_cost cpu_cost, queue_cost; /* of such reads */
+    size_t with_tallies[3]; /* how many windows want each of enum clp_tally_source */
+    uint32_t tallies;       /* the sources that are read, a sum of these */
+    struct clp_io_file io;
+    struct clp_read_cost tally_cost;
+    uint64_t counter_span; /* ticks: the program's own counters are not read for shorter lines; UINT64_MAX: there are none */
     size_t with_heap;   /* how many windows want the table of live blocks */
     bool awake;         /* the tracer sends events */
     bool opened_late;   /* some window was opened on functions, or got one, that may have been running */

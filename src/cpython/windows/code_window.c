@@ -9,6 +9,8 @@
 #include "cpython/compat/raised.h"
 #include "modules.h"
 #include "cpython/recorder/moments.h"
+#include "cpython/recorder/program_counters.h"
+#include "cpython/recorder/tally_reads.h"
 #include "cpython/tracers/offering.h"
 #include "readers.h"
 #include "cpython/recorder/selected.h"
@@ -240,6 +242,7 @@ bool clp_code_window_open(struct clp_code_window *window)
 
     if (window->recorder != NULL)
         clp_modules_watch(window->recorder);
+    clp_program_counters_look();
     if (!clp_turn_begin())
         return false;
     if (clp_code_window_hold(window)) {
@@ -304,7 +307,7 @@ void clp_code_window_end(struct clp_code_window *window)
 /* ---- beginning and end ---- */
 
 void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory,
-                          bool cpu)
+                          bool cpu, uint32_t tallies)
 {
     *window = (struct clp_code_window){.recorder = recorder, .memory = memory};
     clp_view_init(&window->view, &recorder->views, false);
@@ -312,6 +315,8 @@ void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *r
         clp_compile_calls_watch(recorder);
     recorder->with_memory += memory;
     window->cpu = cpu && clp_cpu_time_start(recorder);
+    window->tallies = clp_tally_reads_start(recorder, tallies);
+    clp_program_counters_join(recorder);
 }
 
 static void give_up(struct clp_code_window *window)
@@ -322,6 +327,7 @@ static void give_up(struct clp_code_window *window)
     recorder->with_memory -= window->memory;
     if (window->cpu)
         clp_cpu_time_stop(recorder);
+    clp_tally_reads_stop(recorder, window->tallies);
     if (window == recorder->live_window)
         recorder->live_window = NULL;
     *window = (struct clp_code_window){0};

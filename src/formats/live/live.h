@@ -35,7 +35,7 @@ struct clp_live_header {
     double start;         /* seconds since 1970 */
     uint64_t start_nanos; /* reading of CLOCK_MONOTONIC at `start` */
     uint32_t counter;     /* counter, rough_nanos, start_ticks and clock_nanos: see clp_live_clock */
-    uint32_t with_rss;
+    uint32_t parts;       /* what is counted besides times (enum clp_part) */
     double rough_nanos;
     uint64_t start_ticks, clock_nanos;
     struct clp_costs costs;
@@ -53,6 +53,8 @@ struct clp_live_header {
     uint32_t source;         /* enum clp_kept_source */
     uint32_t user;           /* the effective user id at the last clp_live_note_user */
     uint32_t cpu;            /* 0, 1: processor time was read; 2: the run queue, too */
+    uint32_t tallies;        /* which tallies are kept, a sum of enum clp_tally_source */
+    char counters[CLP_TALLY_COUNTERS][CLP_TALLY_NAME]; /* the program's own counters; "": none */
     uint32_t locked;         /* the process holds a lock on the file as long as it uses the file (filelock.h) */
 };
 

@@ -2,6 +2,7 @@
 #include "live_profile.h"
 #include "live_threads.h"
 #include "os/proc.h"
+#include "profile/counters.h"
 #include "profile/snapshot.h"
 #include "profile/texts.h"
 #include <string.h>
@@ -78,6 +79,11 @@ static bool add_sums(struct clp_live_reader *reader)
             *sum = block;
             continue;
         }
+        if ((block->parts & ~(*sum)->parts) != 0) { /* the one that has all parts takes the other's numbers */
+            struct clp_block *fewer = *sum;
+            *sum = block;
+            block = fewer;
+        }
         clp_block_merge(*sum, block);
         settle(*sum);
     }
@@ -134,6 +140,9 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
         status = clp_profile_set_text(profile, &meta->tracer, header->tracer);
     if (status == CLP_OK && meta->has_memory && header->memory < CLP_MEMORY_MODES)
         status = clp_profile_set_text(profile, &meta->memory, clp_memory_name(header->memory));
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS && status == CLP_OK; i++)
+        if (header->counters[i][0] != 0 && memchr(header->counters[i], 0, CLP_TALLY_NAME) != NULL)
+            status = clp_profile_set_text(profile, clp_counter_name(meta, i), header->counters[i]);
     if (status == CLP_OK && reader->command != NULL)
         status = clp_profile_set_text(profile, &meta->command, reader->command);
     return status;
@@ -214,9 +223,9 @@ clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_prof
     clp_live_end_all(reader);
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
-    clp_status status = clp_snapshot_take_view(&reader->view, &copy, reader->engine.with_rss,
-                                                reader->header->cpu != 0, rate,
-                                               profile);
+    const struct clp_snapshot_wish wish = {reader->engine.parts, reader->header->cpu != 0,
+                                            reader->header->tallies, rate};
+    clp_status status = clp_snapshot_take_view(&reader->view, &copy, &wish, profile);
     drop_sums(&reader->engine);
     if (status == CLP_OK)
         status = fill_history(reader, rate, profile);

@@ -287,7 +287,7 @@ static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
 
     if (status != CLP_OK)
         return status;
-    reader->engine.with_rss = reader->header->with_rss != 0;
+    reader->engine.parts = reader->header->parts & CLP_PARTS_ALL;
     reader->end = now;
     reader->view.base = reader->header->inherited;
     clp_live_tidy_totals(&reader->view.base);

@@ -38,6 +38,14 @@ static void tidy_heap(struct clp_heap_cell *heap)
     clp_live_limit_count(&heap->blocks);
 }
 
+static void tidy_tallies(struct clp_tally_cell *tallies)
+{
+    for (size_t i = 0; i < CLP_TALLIES; i++)
+        clp_live_limit(&tallies->sums[i]);
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS; i++)
+        clp_live_limit(&tallies->most[i]);
+}
+
 void clp_live_tidy_totals(struct clp_engine_totals *totals)
 {
     clp_live_limit_to(&totals->correction, CLP_LIVE_MOST_CORRECTION);
@@ -61,7 +69,14 @@ void clp_live_tidy_block(struct clp_block *block)
             tidy_rss(&block->rss[i]);
         if (block->heap != NULL)
             tidy_heap(&block->heap[i]);
+        if (block->tallies != NULL)
+            tidy_tallies(&block->tallies[i]);
     }
+}
+
+static bool has_memory(const struct clp_live_reader *reader)
+{
+    return (reader->engine.parts & CLP_PART_MEMORY) != 0;
 }
 
 static clp_status take_into(struct clp_live_reader *reader, struct clp_live_list *list,
@@ -69,13 +84,12 @@ static clp_status take_into(struct clp_live_reader *reader, struct clp_live_list
 {
     struct clp_block *block = (struct clp_block *)area, **slot;
     const struct clp_functions *functions = &reader->engine.functions;
-    bool with_rss = reader->engine.with_rss;
 
     if (bytes < sizeof *block || block->function >= functions->count)
         return CLP_OK; /* of a function that was selected when the file could not grow any more */
     const struct clp_function *function = &functions->items[block->function];
     if (block->line_count != function->line_count || block->lowest_line != function->lowest_line ||
-        clp_block_bytes(block->line_count, with_rss) > bytes)
+        block->parts > CLP_PARTS_ALL || clp_block_bytes(block->line_count, block->parts) > bytes)
         return refuse(reader, CLP_CORRUPT, area, "counters of no function");
     slot = clp_live_append(reader, list, sizeof(struct clp_block *));
     if (slot == NULL)
@@ -83,7 +97,7 @@ static clp_status take_into(struct clp_live_reader *reader, struct clp_live_list
     *slot = block;
     block->latest = NULL;
     block->map = function->map;
-    clp_block_place_memory(block, with_rss);
+    clp_block_place_parts(block);
     clp_live_tidy_block(block);
     return CLP_OK;
 }
@@ -190,7 +204,7 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
     clp_live_limit(&thread->top->entered_rss);
     clp_live_limit_count(&thread->top->carried);
     clp_live_limit_to(&thread->top->entry_cost, CLP_LIVE_MOST_COST);
-    if (!reader->engine.with_rss)
+    if (!has_memory(reader))
         thread->top->start_rss = thread->top->entered_rss = thread->rss;
     return true;
 }
@@ -235,7 +249,7 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
     clp_live_limit(&into->others_released);
     into->gc_outside = from->gc_outside;
     tidy_gc(&into->gc_outside);
-    into->rss = reader->engine.with_rss ? from->rss : 0;
+    into->rss = has_memory(reader) ? from->rss : 0;
     clp_live_limit(&into->rss);
     into->last_rss = into->rss;
 }

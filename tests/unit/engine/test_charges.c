@@ -247,10 +247,10 @@ static void run(struct machine *machine, int rounds)
 /* A function of three lines whose events cost 10 ticks and whose instructions take one. */
 static struct clp_block *three_lines(const uint64_t hits[3], const uint64_t ticks[3])
 {
-    struct clp_block *sum = aligned_alloc(64, (clp_block_bytes(3, false) + 63) / 64 * 64);
+    struct clp_block *sum = aligned_alloc(64, (clp_block_bytes(3, 0) + 63) / 64 * 64);
 
     cr_assert_not_null(sum);
-    memset(sum, 0, clp_block_bytes(3, false));
+    memset(sum, 0, clp_block_bytes(3, 0));
     sum->line_count = 3;
     for (int i = 0; i < 3; i++)
         sum->cells[i] = (struct clp_cell){.hits = hits[i], .self = ticks[i]};

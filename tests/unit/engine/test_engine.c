@@ -455,7 +455,7 @@ static void read_rss(struct model *model, struct model_thread *thread)
 {
     if (pick(model, 3) == 0)
         model->resident += ((int64_t)pick(model, 9) - 4) * 4096;
-    if (!model->engine.with_rss || !clp_engine_wants_rss(thread->thread, model->now))
+    if (model->engine.parts == 0 || !clp_engine_wants_rss(thread->thread, model->now))
         return;
     if (pick(model, 4) == 0) {
         clp_engine_note_rss(thread->thread, model->resident);
@@ -880,7 +880,7 @@ static void set_up(struct model *model, struct clp_mem *mem, uint64_t seed)
                             .deep = seed % 16 == 5, .frames = seed % 10 < 5 ? 4 : FRAMES};
     clp_engine_init(&model->engine, mem, &model->pages);
     add_functions(model);
-    model->engine.with_rss = seed % 3 != 0;
+    model->engine.parts = seed % 3 != 0 ? CLP_PART_MEMORY : 0;
     model->engine.rss_span = seed % 2 == 0 ? 0 : pick(model, 100);
     if (seed % 4 < 2)
         return;
@@ -1256,7 +1256,7 @@ Test(engine, every_thread_knows_how_quick_a_change_can_be)
     struct clp_engine engine;
 
     clp_engine_init(&engine, test_mem_init(&test, 0), &pages);
-    engine.with_rss = true;
+    engine.parts = CLP_PART_MEMORY;
     clp_engine_set_rss_span(&engine, 100);
     const struct clp_thread *old = clp_engine_new_thread(&engine, 0, 0);
     cr_expect(!clp_engine_wants_read(old, 99) && clp_engine_wants_read(old, 100));

@@ -96,7 +96,7 @@ Test(groups, a_view_tells_its_functions_by_group)
     run_thread(&engine, a, 100, false);
 
     cr_assert_eq(clp_engine_copy_init(&ended, &engine, &views.scratch, 2000), CLP_OK);
-    cr_assert_eq(clp_snapshot_take_view(&view, &ended, false, false, 1, &profile), CLP_OK);
+    cr_assert_eq(clp_snapshot_take_view(&view, &ended, &(struct clp_snapshot_wish){.nanos_per_tick = 1}, &profile), CLP_OK);
     clp_engine_copy_clear(&ended);
     cr_assert_eq(profile.function_count, 3);
     check_function(&profile.functions[0], "f [a]", 110);

@@ -8,28 +8,28 @@ static struct clp_function with_lines(uint32_t count)
     return (struct clp_function){.first_line = 9, .lowest_line = 10, .line_count = count};
 }
 
-static struct clp_block *new_block(struct clp_pool *pool, uint32_t line_count, bool with_rss)
+static struct clp_block *new_block(struct clp_pool *pool, uint32_t line_count, uint32_t parts)
 {
     struct clp_function function = with_lines(line_count);
-    struct clp_block *block = clp_block_new(pool, &function, line_count, with_rss);
+    struct clp_block *block = clp_block_new(pool, &function, line_count, parts);
 
     cr_assert_not_null(block);
     return block;
 }
 
-static size_t bytes_of(const struct clp_block *block, bool with_rss)
+static size_t bytes_of(const struct clp_block *block, uint32_t parts)
 {
-    size_t bytes = sizeof *block + block->line_count * sizeof(struct clp_cell);
+    size_t line = sizeof(struct clp_cell) + sizeof(struct clp_gc_cell) + sizeof(struct clp_cpu_cell);
 
-    size_t memory = sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell);
-
-    return with_rss ? bytes + block->line_count * memory : bytes;
+    line += parts & CLP_PART_MEMORY ? sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell) : 0;
+    line += parts & CLP_PART_TALLIES ? sizeof(struct clp_tally_cell) : 0;
+    return sizeof *block + block->line_count * line;
 }
 
-static void check_new(const struct clp_block *block, uint32_t line_count, bool with_rss)
+static void check_new(const struct clp_block *block, uint32_t line_count, uint32_t parts)
 {
     const unsigned char *at = (const unsigned char *)block->cells;
-    size_t bytes = bytes_of(block, with_rss) - sizeof *block;
+    size_t bytes = bytes_of(block, parts) - sizeof *block;
 
     cr_assert_eq((uintptr_t)block % 64, 0, "a block does not start on a cache line");
     cr_assert_eq((uintptr_t)block->cells % 64, 0);
@@ -39,26 +39,27 @@ static void check_new(const struct clp_block *block, uint32_t line_count, bool w
     cr_assert_eq(block->running, 0);
     cr_assert_eq(block->total, 0);
     cr_assert_eq(block->total_correction, 0);
-    cr_assert_eq(block->rss != NULL, with_rss);
+    cr_assert_eq(block->rss != NULL, (parts & CLP_PART_MEMORY) != 0);
+    cr_assert_eq(block->tallies != NULL, (parts & CLP_PART_TALLIES) != 0);
     for (size_t i = 0; i < bytes; i++)
         cr_assert_eq(at[i], 0, "byte %zu of the cells is not 0", i);
 }
 
 /* Everything but what clp_block_free needs, so that leftovers and overlaps show. */
-static void fill(struct clp_block *block, bool with_rss, unsigned char value)
+static void fill(struct clp_block *block, uint32_t parts, unsigned char value)
 {
     block->running = value;
     block->total = value;
     block->total_correction = value;
-    memset(block->cells, value, bytes_of(block, with_rss) - sizeof *block);
+    memset(block->cells, value, bytes_of(block, parts) - sizeof *block);
 }
 
-static bool is_filled(const struct clp_block *block, bool with_rss, unsigned char value)
+static bool is_filled(const struct clp_block *block, uint32_t parts, unsigned char value)
 {
     const unsigned char *at = (const unsigned char *)block->cells;
     bool same = block->running == value && block->total == value;
 
-    for (size_t i = 0; same && i < bytes_of(block, with_rss) - sizeof *block; i++)
+    for (size_t i = 0; same && i < bytes_of(block, parts) - sizeof *block; i++)
         same = at[i] == value;
     return same;
 }
@@ -72,12 +73,12 @@ Test(lines, blocks_are_aligned_zeroed_and_apart)
 
     clp_pool_init(&pool, &pages);
     for (uint32_t i = 0; i < COUNT; i++) {
-        blocks[i] = new_block(&pool, 1 + i * 7 % 97, i % 3 == 0);
-        check_new(blocks[i], 1 + i * 7 % 97, i % 3 == 0);
-        fill(blocks[i], i % 3 == 0, (unsigned char)(i + 1));
+        blocks[i] = new_block(&pool, 1 + i * 7 % 97, i % 4);
+        check_new(blocks[i], 1 + i * 7 % 97, i % 4);
+        fill(blocks[i], i % 4, (unsigned char)(i + 1));
     }
     for (uint32_t i = 0; i < COUNT; i++)
-        cr_assert(is_filled(blocks[i], i % 3 == 0, (unsigned char)(i + 1)), "block %u", i);
+        cr_assert(is_filled(blocks[i], i % 4, (unsigned char)(i + 1)), "block %u", i);
     clp_pool_clear(&pool);
     cr_assert_eq(pages.bytes, 0);
 }

@@ -4,6 +4,7 @@
 #include "helpers.h"
 #include "formats/live/live.h"
 #include "formats/live/live_reader.h"
+#include "engine/parts.h"
 #include "engine/resident.h"
 #include "profile/snapshot.h"
 #include <stdio.h>
@@ -117,7 +118,7 @@ static void check(struct fixture *fixture, const struct clp_view *view, uint32_t
     cr_assert_not_null(item);
     cr_assert_eq(clp_engine_copy_init(&ended, &fixture->engine, &fixture->views.scratch, fixture->now),
                  CLP_OK);
-    struct clp_block *sum = clp_view_sum(view, item, &ended, false);
+    struct clp_block *sum = clp_view_sum(view, item, &ended, 0);
     check_calls(fixture, view, item, &ended, hits, time);
     clp_engine_copy_clear(&ended);
     cr_assert_not_null(sum);
@@ -295,7 +296,7 @@ Test(view, memory_can_be_added_while_bodies_run)
     call(&fixture, 0, 10);
     enter(&fixture, 0);
     wait(&fixture, 5);
-    cr_assert(clp_engine_add_rss(&fixture.engine));
+    cr_assert(clp_engine_add_parts(&fixture.engine, CLP_PART_MEMORY));
     clp_engine_take_up_rss(&fixture.engine, 1 << 20, 0);
     clp_engine_note_rss(fixture.thread, (1 << 20) + 4096);
     wait(&fixture, 5);

@@ -72,7 +72,7 @@ Test(proc, refuses_what_is_not_rollup)
         "Rss: 1 kB\nPss: 1 kB\nAnonymous: 1 kB\nPrivate_Clean: x kB\n",
         "Rss: 1 kB\nPss: 1 kB\nAnonymous: 1 kB\nPrivate_Clean: 1 kB",
     };
-    struct clp_resident now = {1, 2, 3};
+    struct clp_resident now = {1, 2, 3, 4};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         cr_assert_not(clp_proc_parse_rollup(texts[i], CLP_MEMORY_PSS, &now), "'%s'", texts[i]);

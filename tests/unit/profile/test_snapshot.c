@@ -121,7 +121,7 @@ Test(snapshot, sums_all_threads_and_leaves_the_engine_alone)
     struct clp_profile again;
 
     set_up(&fixture);
-    fixture.engine.with_rss = true;
+    fixture.engine.parts = CLP_PART_MEMORY;
     uint32_t f = add(&fixture, "f", 1, 2);
     for (uint64_t i = 1; i <= 3; i++) {
         struct clp_thread *thread = clp_engine_new_thread(&fixture.engine, 0, 4096);

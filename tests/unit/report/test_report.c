@@ -420,7 +420,8 @@ Test(report, columns_there_are_not)
     bad = clp_columns_parse(&columns, "hits,", &bytes);
     cr_expect(bad != NULL && bytes == 0);
     bad = clp_columns_parse(&columns, "hits,hits,hits,hits,hits,hits,hits,hits,hits,hits,"
-                                    "hits,hits,hits,hits,hits,hits,hits", &bytes);
+                                    "hits,hits,hits,hits,hits,hits,hits,hits,hits,hits,"
+                                    "hits,hits,hits,hits,hits", &bytes);
     cr_expect_str_eq(bad, "");
     cr_expect_eq(columns.count, 0);
 }

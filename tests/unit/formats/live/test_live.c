@@ -32,7 +32,7 @@ struct fixture {
 static const struct clp_live_header start = {
     .who.pid = 1234,
     .start = 5,
-    .with_rss = 1,
+    .parts = CLP_PART_MEMORY,
     .rough_nanos = 1,
     .start_ticks = 100,
     .costs = {.line = 512, .enter = {256, 256}, .leave = {256, 256}},
@@ -50,7 +50,7 @@ static void begin(struct fixture *fixture)
     cr_assert_eq(clp_live_open(&fixture->live, &fixture->pages, mem, "x.live", &start,
                                &fixture->fault), CLP_OK);
     clp_engine_init(&fixture->engine, mem, &fixture->pages);
-    fixture->engine.with_rss = true;
+    fixture->engine.parts = CLP_PART_MEMORY;
     fixture->engine.functions.added = clp_live_note_function;
     fixture->engine.functions.listener = &fixture->live;
     clp_engine_set_costs(&fixture->engine, &start.costs);
@@ -670,7 +670,7 @@ Test(live, what_was_recorded_before_the_file_is_in_it)
     struct clp_mem *mem = test_mem_init(&fixture.test, 0);
 
     clp_engine_init(&fixture.engine, mem, &fixture.pages);
-    fixture.engine.with_rss = true;
+    fixture.engine.parts = CLP_PART_MEMORY;
     clp_engine_set_costs(&fixture.engine, &start.costs);
     uint64_t now = record(&fixture, 4);
     cr_assert_eq(clp_live_open(&fixture.live, &fixture.pages, mem, "x.live", &start, &fixture.fault), CLP_OK);

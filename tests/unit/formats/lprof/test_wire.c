@@ -147,6 +147,8 @@ static void fill_meta(struct clp_profile *to)
     to->meta.gc_outside_runs = 12;
     to->meta.gc_cleared = 1;
     to->meta.has_cpu = to->meta.has_queue = 1;
+    to->meta.has_io = to->meta.has_faults = to->meta.has_switches = 1;
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.counter2, "energy (mJ)"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.memory, "anon"), CLP_OK);
     to->meta.has_memory = true;
     to->meta.inexact_memory = true;
@@ -383,20 +385,22 @@ Test(wire, times_are_turned_into_nanoseconds)
         "\x85" KEY_FORMAT KEY_VERSION
         "\xa4" "unit" "\xcb\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8d" /* 1e-06 */
         "\xa9" "functions" "\x91" "\x86" FUNCTION_KEY "\xa5" "total" "\x02"
-        "\xa9" "raw_total" "\x03" "\xa5" "lines" "\xde\x00\x12" "\xa4" "line" "\x91\x05"
+        "\xa9" "raw_total" "\x03" "\xa5" "lines" "\xde\x00\x15" "\xa4" "line" "\x91\x05"
         "\xa4" "hits" "\x91\x01" "\xa4" "time" "\x91\x01" "\xa8" "raw_time" "\x91\x02"
         "\xa4" "self" "\x91\x03" "\xa8" "raw_self" "\x91\x04" "\xa5" "await" "\x91\x05"
         "\xa3" "max" "\x91\x06" "\xa3" "rss" "\x91\x07" "\xa5" "grown" "\x91\x08"
         "\xa8" "released" "\x91\x09" "\xae" "self_increment" "\x91\x0a" "\xa7" "largest" "\x91\x0b"
         "\xa2" "gc" "\x91\x0c" "\xa7" "gc_runs" "\x91\x0d"
         "\xa3" "cpu" "\x91\x0e" "\xa4" "wait" "\x91\x0f" "\xa5" "queue" "\x91\x10"
+        "\xa4" "read" "\x91\x11" "\xa6" "faults" "\x91\x12" "\xa8" "counter1" "\x91\x13"
         "\xa4" "meta" "\x8b" "\xaa" "gc_outside" "\x0a" "\xaf" "gc_outside_runs" "\x0b" "\xa4" "wall" "\x01" "\xa8" "overhead" "\x02" "\xae" "overhead_error"
         "\x09" "\xa3" "pid" "\x03"
         "\xa5" "start" "\x04" "\xa6" "events" "\x05" "\xa5" "reads" "\x06"
         "\xa9" "own_bytes" "\x07" "\xab" "memory_step" "\x08";
-    struct clp_measures expected = {1, 1000, 2000, 3000, 4000, 5000, 6000, 12000, 13, 14000, 15000, 16000, 7, 8, 9, 10,
-                                    11,
-                                    0, 0, 0, 0, 0, 0, 0, 0};
+    struct clp_measures expected = {.hits = 1, .time = 1000, .raw_time = 2000, .self = 3000, .raw_self = 4000,
+                                    .await = 5000, .max = 6000, .gc = 12000, .gc_runs = 13, .cpu = 14000,
+                                    .wait = 15000, .queue = 16000, .read = 17, .faults = 18, .counter1 = 19,
+                                    .rss = 7, .grown = 8, .released = 9, .self_increment = 10, .largest = 11};
 
     cr_assert_eq(DECODE(file), CLP_OK, "%s at %zu", fault.reason, (size_t)fault.offset);
     cr_assert(test_same_measures(&profile.functions[0].lines[0].measures, &expected));
@@ -986,7 +990,7 @@ Test(wire, memory_is_bounded_by_the_size_of_the_file)
                  fault.reason);
     cr_assert_eq(profile.function_count, FUNCTIONS);
     cr_assert_eq(profile.functions[FUNCTIONS - 1].line_count, LINES);
-    cr_assert_lt(profile.mem->peak - before, 199 * out.used);
+    cr_assert_lt(profile.mem->peak - before, 300 * out.used);
     check_in_place(out.bytes, out.used, CLP_OK);
 }
 
@@ -1014,7 +1018,7 @@ Test(wire, memory_for_texts_is_bounded_by_the_size_of_the_file)
     cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK, "%s", fault.reason);
     clp_profile_init(&sum, &test.mem);
     cr_assert_eq(clp_profile_merge(&sum, &profile), CLP_OK);
-    cr_assert_lt(test.mem.bytes - out.used, 180 * out.used);
+    cr_assert_lt(test.mem.bytes - out.used, 300 * out.used);
     clp_profile_clear(&sum);
 }
 
