@@ -334,3 +334,140 @@ def test_merging_in_python(tmp_path):
     total, spread, *faults, text = ended.out.splitlines()
     assert (total, spread, text) == ("3 [1, 2]", "[(2, 2)]", "no bytes")
     assert len(faults) == 3
+
+
+# ---- only some ranks ---------------------------------------------------------------------------
+
+EVERYWHERE = """\
+import sys
+
+@profile
+def work(n):
+    return n + 1
+
+with profile:
+    assert work(1) == 2
+print(sys.argv, __name__, type(profile).__module__, work.__name__)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("rank, counts", [("0", True), ("7", True), ("1", False), ("70", False), (None, True)])
+def test_only_these_ranks_are_profiled(tmp_path, rank, counts):
+    """The others run the program as it is, with a `profile` that does nothing."""
+    (tmp_path / "prog.py").write_text(EVERYWHERE)
+    env = {"RANK": rank, "WORLD_SIZE": "80"} if rank else {}
+    ended = run_ckernprof(["-l", "--only-ranks", "0,7", "prog.py", "3"], tmp_path, env=env)
+    assert ended.code == 3 and ended.err == "", ended.err
+    assert ended.out.startswith("['prog.py', '3'] __main__ ")
+    assert ("Wrote profile results" in ended.out) == counts
+    assert bool(list(tmp_path.glob("*.lprof*"))) == counts
+
+
+@pytest.mark.parametrize("words", [["-l", "-m", "prog"], ["-l", "-p", "prog.py", "prog.py"], ["-b", "prog.py"]])
+def test_a_rank_that_is_left_out_runs_in_any_way(tmp_path, words):
+    (tmp_path / "prog.py").write_text(EVERYWHERE)
+    ended = run_ckernprof(["--only-ranks", "1", *words, "0"], tmp_path, env={"RANK": "0", "WORLD_SIZE": "2"})
+    assert (ended.code, ended.err) == (0, "") and "Wrote" not in ended.out
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["prog.py"]
+
+
+@pytest.mark.parametrize("value", ["a", "1,", ",1", "1 2", "-1"])
+def test_ranks_that_are_none(tmp_path, value):
+    (tmp_path / "prog.py").write_text(EVERYWHERE)
+    ended = run_ckernprof(["-l", "--only-ranks=" + value, "prog.py", "0"], tmp_path)
+    assert ended.code == 2 and "needs numbers with commas between them" in ended.err
+
+
+# ---- gathering ---------------------------------------------------------------------------------
+
+GATHERING = """\
+import os, threading
+import clineprof.distributed
+
+@profile
+def work(n):
+    for i in range(n):
+        done = i  # turn
+
+class Comm:
+    "As a communicator of mpi4py, in which the second rank sends what the first one has, but of another process."
+    def Get_rank(self):
+        return int(os.environ["HERE"])
+    def gather(self, content, root):
+        assert root == 0
+        return [content, None, open("other.lprof", "rb").read()] if self.Get_rank() == 0 else None
+
+work(10)
+found = clineprof.distributed.gather("all.lprof", Comm())
+work(1)
+print(found and [row["pid"] == os.getpid() for row in found.processes], os.path.exists("all.lprof"))
+alone = clineprof.distributed.gather("alone.lprof")
+print(alone.functions[0].name, len(alone.processes))
+"""
+
+
+@pytest.mark.parametrize("here, told", [("0", "[True, False] True"), ("1", "None False")])
+def test_gathering_from_a_communicator(tmp_path, here, told):
+    (tmp_path / "prog.py").write_text(GATHERING)
+    write_process(tmp_path / "other.lprof", 1)
+    ended = run_ckernprof(["-l", "prog.py"], tmp_path, env={"HERE": here})
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines()[:2] == [told, "work 0"]
+    if here == "0":
+        gathered = Profile(tmp_path / "all.lprof")
+        turn = line_of(tmp_path / "prog.py", "# turn")
+        assert gathered.line("work", turn)["hits"] == 10 and len(gathered.raw["processes"]) == 2
+        assert Profile(tmp_path / "alone.lprof").line("work", turn)["hits"] == 11
+
+
+TORCH = """\
+import os, sys, types
+
+torch = sys.modules["torch.distributed"] = types.ModuleType("torch.distributed")
+torch.is_available = torch.is_initialized = lambda: True
+torch.get_rank = lambda group: 0
+torch.get_world_size = lambda group: 2
+torch.get_global_rank = lambda group, rank: {"a group": 4}[group] + rank
+
+def gather_object(content, into, dst, group):
+    assert (dst, group) in ((0, None), (4, "a group")) and into == [None, None], (into, dst, group)
+    into[:] = content, open("other.lprof", "rb").read()
+
+torch.gather_object = gather_object
+import clineprof.distributed
+print(len(clineprof.distributed.gather("all.lprof").processes),
+      len(clineprof.distributed.gather("some.lprof", "a group").processes))
+"""
+
+
+def test_gathering_by_torch(tmp_path):
+    """The calls that torch.distributed has; torch itself is large."""
+    (tmp_path / "prog.py").write_text(TORCH)
+    write_process(tmp_path / "other.lprof", 1)
+    ended = run_ckernprof(["-l", "prog.py"], tmp_path)
+    assert ended.code == 0 and ended.out.startswith("2 2\n"), ended.err
+
+
+def test_gathering_by_mpi4py(tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun here")
+    (tmp_path / "prog.py").write_text("""\
+from mpi4py import MPI
+import clineprof.distributed
+
+@profile
+def work(n):
+    for i in range(n):
+        done = i
+
+work(MPI.COMM_WORLD.Get_rank() + 1)
+clineprof.distributed.gather("all.lprof")
+""")
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", *map(str, ckernprof("-l", "prog.py"))]
+    ended = run(command, tmp_path, env=clean_environment())
+    assert ended.code == 0, ended.err
+    gathered = Profile(tmp_path / "all.lprof")
+    assert [row["rank"] for row in gathered.raw["processes"]] == ["0", "1", "2"]
+    assert gathered.line("work", 7)["hits"] == 6

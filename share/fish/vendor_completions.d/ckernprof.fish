@@ -6,7 +6,7 @@ function __ckernprof_takes_options
       set next none
     else if test x$word = x--; or string match -qr '^(-[lbvqrzCVh]*[mc])' -- $word
       return 1
-    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--color|--colour|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--memory|--source|--pdb-mmem|--heap-interval|--config|--python)$' -- $word
+    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--color|--colour|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--memory|--source|--pdb-mmem|--counters|--heap-interval|--config|--python)$' -- $word
       set next any
     else if string match -qr '^(-[lbvqrzCVh]*[i]|--output-interval|--timeline)$' -- $word
       set next number
@@ -37,7 +37,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l summarize -d 'print a li
 complete -c ckernprof -n '__ckernprof_takes_options' -l columns -r -d 'columns of the report: hits,time,self,..'
 complete -c ckernprof -n '__ckernprof_takes_options' -l widths -r -d 'minimum widths of columns: line=8,time=14,..'
 complete -c ckernprof -n '__ckernprof_takes_options' -l self -d 'also show time without selected callees'
-complete -c ckernprof -n '__ckernprof_takes_options' -l sort-by -x -a 'hits time raw-time self raw-self await max gc gc-runs cpu wait queue mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
+complete -c ckernprof -n '__ckernprof_takes_options' -l sort-by -x -a 'hits time raw-time self raw-self await max gc gc-runs cpu wait queue read written disk-read disk-written faults major-faults switches preemptions counter1 counter1-most counter2 counter2-most counter3 counter3-most counter4 counter4-most mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l top -r -d 'show only the top N functions (default: all)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l lines -r -d 'one table of the N hottest lines of all functions'
 complete -c ckernprof -n '__ckernprof_takes_options' -l by-file -d 'show whole files, each once (default: auto)'
@@ -59,6 +59,8 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l timeline -d 'sample memo
 complete -c ckernprof -n '__ckernprof_takes_options' -s C -l include-children -d 'with --timeline: record child processes, too'
 complete -c ckernprof -n '__ckernprof_takes_options' -l pdb-mmem -r -d 'stop in pdb when more than MIB are resident'
 complete -c ckernprof -n '__ckernprof_takes_options' -l cpu -d 'split times into CPU and waiting'
+complete -c ckernprof -n '__ckernprof_takes_options' -l io -d 'count bytes read and written'
+complete -c ckernprof -n '__ckernprof_takes_options' -l counters -r -d 'count faults, switches, or both: faults,switches'
 complete -c ckernprof -n '__ckernprof_takes_options' -l heap -x -a 'python native' -d 'count live memory; native: that of C code, too'
 complete -c ckernprof -n '__ckernprof_takes_options' -l heap-interval -r -d 'mean bytes per sample; 1: all (default: 65536)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l leaks -d 'tell which lines leak (docs/memory.md)'
