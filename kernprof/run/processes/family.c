@@ -14,9 +14,7 @@
 #include "bridge/console.h"
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -203,9 +201,13 @@ static bool is_running(const struct clp_live_header *header, const char *path)
            clp_identity_life(&header->who, path, header->locked != 0) != CLP_LIFE_ENDED;
 }
 
+/* Has our pid namespace no process of this number? */
 static bool is_gone(uint64_t pid)
 {
-    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    char number[24];
+
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)pid);
+    return clp_proc_start(number) == 0;
 }
 
 /* Waits while the process has ended but its file still counts as used, for 0.2 s at most. That happens when a process
@@ -361,17 +363,20 @@ static clp_status add_files(const struct adding *adding)
     return status;
 }
 
-/* Was this file's process killed before it wrote the header? */
+/* Was this file's process killed before it wrote the header? A process of another machine, which does not say so before
+ * it has written the header, may run. */
 static bool died_without_header(const char *path, uint64_t pid)
 {
+    static const struct clp_identity unknown;
     struct stat about;
     int file = clp_file_open_to_look(path, false);
     bool no_header = file >= 0 && clp_liverun_has_no_header(file) && fstat(file, &about) == 0 &&
-                     about.st_uid == geteuid() && !clp_filelock_is_held(file);
+                     about.st_uid == geteuid();
 
     if (file >= 0)
         close(file);
-    return no_header && !clp_proc_maps(pid, path) && is_gone(pid);
+    return no_header && !clp_proc_maps(pid, path) && is_gone(pid) &&
+           clp_identity_life(&unknown, path, true) == CLP_LIFE_ENDED;
 }
 
 /* Adds the files without a header whose process died to the names of files that can be removed: they hold no

@@ -18,7 +18,7 @@ _LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines splits at more characters
 
 def load(path, *more):
     """The profile in a file: clineprof's own, a live file of a run, or line_profiler's pickle
-    (which is never unpickled). Several files are summed.
+    (which is never unpickled). Several files are summed; each process counts once, as in merge.
 
     >>> import clineprof
     >>> profile = clineprof.load("demo.lprof")
