@@ -9,8 +9,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEEDS = {"times": "", "cpu": "`--cpu`", "queue": "`--cpu`", "memory": "", "heap": "`--heap` or `--leaks`",
+NEEDS = {"times": "", "cpu": "`--cpu`", "queue": "`--cpu`", "io": "`--io`", "faults": "`--counters faults`",
+         "switches": "`--counters switches`", **dict.fromkeys(["counter%d" % n for n in (1, 2, 3, 4)], "`clineprof.counter`"),
+         "memory": "", "heap": "`--heap` or `--leaks`",
          "native": "`--heap=native`"}
+OF_MEMORY = "memory", "heap", "native"
 RANGE = {False: "0 to 2⁶⁴-1", True: "-2⁶³ to 2⁶³-1"}
 UNIT = {"ns": "ticks", "bytes": "bytes", "count": ""}
 
@@ -63,7 +66,11 @@ def viewing_page(measures):
 
 
 def memory_page(measures):
-    return columns_table(measures, lambda m: m.needs != "times")
+    return columns_table(measures, lambda m: m.needs in OF_MEMORY)
+
+
+def counters_page(measures):
+    return columns_table(measures, lambda m: m.needs != "times" and m.needs not in OF_MEMORY)
 
 
 def schema(measures):
@@ -101,6 +108,7 @@ PAGES = {
     "docs/format.md": format_page,
     "docs/viewing.md": viewing_page,
     "docs/memory.md": memory_page,
+    "docs/counters.md": counters_page,
     "docs/profile.schema.json": schema,
     "src/clineprof/__init__.pyi": stub,
 }

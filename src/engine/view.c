@@ -98,12 +98,21 @@ static void set_kind(const struct clp_view *view, struct clp_area *area, enum cl
         clp_area_set_kind(area, kind);
 }
 
-/* The item's sum, made if need be. NULL: no memory. */
+/* The item's sum, made if need be, with room for all that is counted by now. NULL: no memory. */
 static struct clp_block *sum_of(const struct clp_view *view, struct clp_view_item *item)
 {
-    if (item->sum == NULL)
-        item->sum = new_block(view, item->function);
-    return item->sum;
+    struct clp_block *old = item->sum, *block;
+
+    if (old != NULL && (view->views->engine->parts & ~old->parts) == 0)
+        return old;
+    block = new_block(view, item->function);
+    if (block != NULL && old != NULL) {
+        clp_block_merge(block, old);
+        drop_block(view, &item->sum);
+    }
+    if (block != NULL)
+        item->sum = block;
+    return block;
 }
 
 /* ---- the counters of a function, in all threads ---- */

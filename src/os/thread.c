@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "thread.h"
+#include "signals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -112,15 +112,14 @@ static bool get_ready(struct clp_helper *helper)
 static int create(struct clp_helper *helper)
 {
     pthread_attr_t attributes;
-    sigset_t all, before;
+    struct clp_signals signals;
 
     pthread_attr_init(&attributes);
     int error = pthread_attr_setstack(&attributes, helper->stack, helper->stack_bytes);
     if (error == 0) {
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        clp_signals_hold(&signals);
         error = pthread_create(&helper->thread, &attributes, helper_main, helper);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        clp_signals_release(&signals);
     }
     pthread_attr_destroy(&attributes);
     return error;

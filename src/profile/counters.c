@@ -50,15 +50,11 @@ clp_status clp_counters_place(struct clp_profile *into, const struct clp_profile
     places->same = true;
     for (size_t i = 0; i < CLP_COUNTERS; i++) {
         const char *name = name_of(from, i);
-        size_t place = i;
-        if (name != NULL) {
-            place = find_place(&into->meta, name);
-            if (place < CLP_COUNTERS && name_of(&into->meta, place) == NULL &&
-                clp_profile_set_text(into, clp_counter_name(&into->meta, place), name) != CLP_OK)
-                return CLP_NO_MEMORY;
-        }
-        places->items[i] = place;
-        places->same &= place == i;
+        size_t place = places->items[i] = name != NULL ? find_place(&into->meta, name) : CLP_COUNTERS;
+        places->same &= place == i || name == NULL;
+        if (place < CLP_COUNTERS && name_of(&into->meta, place) == NULL &&
+            clp_profile_set_text(into, clp_counter_name(&into->meta, place), name) != CLP_OK)
+            return CLP_NO_MEMORY;
     }
     return CLP_OK;
 }

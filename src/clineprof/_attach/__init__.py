@@ -20,3 +20,4 @@ PREFIX = "clineprof-attach-"  # of the folder in the target's /tmp, before the t
 MARK = "/memfd:clineprof-listens-"  # of a mapping in a process that listens, before the number of the signal
 MEMORY = "off", "rss", "anon", "uss", "pss", "tree"  # what can be measured
 SOURCES = "functions", "files", "none"  # whose text a profile can have
+COUNTERS = "io", "faults", "switches"  # what can be counted besides

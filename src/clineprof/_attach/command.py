@@ -12,7 +12,7 @@ import time
 from argparse import ArgumentTypeError
 
 from clineprof import _boot
-from clineprof._attach import MEMORY, SOURCES, doors
+from clineprof._attach import COUNTERS, MEMORY, SOURCES, doors
 from clineprof._attach.place import Folder, Refused, Target
 from clineprof._boot.parser import Parser
 from clineprof._boot.targets import cut
@@ -105,6 +105,9 @@ def _attach_parser(name):
         help="off, rss, anon; slow uss, pss, tree (default: rss)")
     add("--no-memory", action="store_const", const="off", dest="memory", help="count hits and time only")
     add("--cpu", action="store_true", help="split times into CPU and waiting")
+    add("--io", action="store_const", const=["io"], default=[], help="count bytes read and written")
+    add("--counters", type=_some_of(COUNTERS), default=[], metavar="LIST",
+        help="count faults, switches, or both: faults,switches")
     add("--leaks", nargs="?", type=_epoch, const="calls", metavar="EPOCH",
         help="tell which lines leak (docs/memory.md)")
     add("--source", type=_one_of(SOURCES), default="functions", metavar="WHOSE",
@@ -121,6 +124,16 @@ def _one_of(names):
         if text not in names:
             raise ArgumentTypeError("needs %s or %s, not '%s'" % (", ".join(names[:-1]), names[-1], text))
         return text
+
+    return read
+
+
+def _some_of(names):
+    def read(text):
+        words = text.split(",")
+        if not set(words) <= set(names):
+            raise ArgumentTypeError("takes %s, with commas between them, not '%s'" % (", ".join(names), text))
+        return words
 
     return read
 
@@ -261,6 +274,7 @@ class Attachment(Visit):
             "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
             "exclude": options.exclude, "seconds": options.seconds, "memory": options.memory,
             "cpu": options.cpu, "leaks": options.leaks, "source": options.source,
+            "counters": ",".join(options.io + options.counters),
         }  # fmt: skip
 
     def talk(self, connection):

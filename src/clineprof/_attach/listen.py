@@ -7,7 +7,7 @@ import signal as signals
 import stat
 import sys
 
-from clineprof._attach import MARK, MEMORY, PREFIX, SOURCES
+from clineprof._attach import COUNTERS, MARK, MEMORY, PREFIX, SOURCES
 
 RESERVED = signals.SIGRTMAX - 3  # debuggers and libraries take the first of these signals, if any
 
@@ -15,14 +15,14 @@ _marks = []  # the mappings; they stay until the process ends
 
 
 def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, leaks=None, source="functions",
-           cpu=False, outfile=None):
+           cpu=False, counters="", outfile=None):
     """Lets the signal (by default SIGUSR2) open a window: for some seconds the functions that the targets name are
     counted, and a profile is written. Each further signal opens another window, with a file of its own. `clineprof
     attach` opens windows, too, and then says itself what is counted, how long, and where the profile goes.
 
     targets, exclude: lists of str, as ckernprof's -p and --exclude take them; no target: all functions of files outside
     the standard library and site-packages
-    memory, leaks, source, cpu: as those of Profiler
+    memory, leaks, source, cpu, counters: as those of Profiler
     outfile: the file of the profile, into whose name the number of the window is put; by default it is named after the
     program and the process
 
@@ -36,13 +36,15 @@ def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, le
     for name, value, known in ("memory", memory, (True, False, None, *MEMORY)), ("source", source, SOURCES):
         if value not in known:
             raise ValueError("%s is one of %s, not %r" % (name, ", ".join(map(repr, known)), value))
+    if not set(filter(None, counters.split(","))) <= set(COUNTERS):
+        raise ValueError("counters are names of %s, with commas between them, not %r" % (", ".join(COUNTERS), counters))
     there = signals.getsignal(number)
     if there not in (signals.SIG_DFL, signals.SIG_IGN) and not isinstance(there, _Handler):
         raise ValueError("the program has a handler for signal %d already" % number)
     request = {
         "seconds": seconds, "targets": list(map(os.fspath, targets)), "exclude": list(map(os.fspath, exclude)),
         "memory": memory, "leaks": None if leaks is None else str(leaks), "source": source,
-        "cpu": bool(cpu),
+        "cpu": bool(cpu), "counters": counters,
         "outfile": os.path.abspath(os.fspath(outfile)) if outfile is not None else None,
     }  # fmt: skip
     signals.signal(number, _Handler(request))

@@ -247,7 +247,7 @@ class Window:
         in_place = IN_PLACE and core.tracer() is None
         self.profiler = core.Profiler(tracer="monitoring" if in_place else None, memory=request["memory"],
                                       source=request["source"], leaks=request["leaks"],
-                                      cpu=request["cpu"])
+                                      cpu=request["cpu"], counters=request["counters"])
         self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _command())
         excluded = request["exclude"] + ([] if request["targets"] else [*targets.installed(), "<frozen *"])
         self.selection = core.Selection(self.profiler, request["targets"] or ["/"], excluded)

@@ -9,7 +9,8 @@ SPECS = {
     "lprun_all": ("rzptD:T:u:", ()),
     "mprun": ("rcf:m:T:", ()),
     "memit": ("r:t:i:coq", ()),
-    "clineprof": ("rzpf:m:D:T:u:", ("all", "compare", "no-memory", "cpu", "heap", "leaks?", "timeline?")),
+    "clineprof": ("rzpf:m:D:T:u:", ("all", "compare", "no-memory", "cpu", "io", "counters?", "heap", "leaks?",
+                                      "timeline?")),
 }
 
 
@@ -31,6 +32,7 @@ class Wish:
 
     awaited = False
     leaks_value = "calls"  # the default of --leaks
+    counters_value = "faults,switches"
 
     def __init__(self, flags):
         for letter in flags:
@@ -53,6 +55,10 @@ class Wish:
         """The value of --timeline."""
         return self._number("timeline_value", default, float, "a number of seconds from 0.001 to 3600",
                             lambda n: 0.001 <= n <= 3600)
+
+    def counted(self):
+        """What --io and --counters ask for, as Profiler takes it."""
+        return ",".join(["io"] * bool(self.io) + [self.counters_value] * bool(self.counters))
 
     def unit(self, default):
         """A unit of times: a number of seconds or a word."""

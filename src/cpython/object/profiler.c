@@ -68,10 +68,19 @@ static Py_ssize_t level_of_user(void)
     return is_ours ? 2 : 1;
 }
 
+/* Why nothing is profiled of the object. */
+static const char *why_not_code(PyObject *object)
+{
+    if (PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE))
+        return "has no Python functions of its own";
+    if (strstr(Py_TYPE(object)->tp_name, "cython_function_or_method") != NULL)
+        return "was compiled by Cython, and clineprof does not see the lines of compiled code";
+    return "is not Python code";
+}
+
 /* Warns that nothing is profiled of the object. An object whose repr() fails is named by its class. */
 static bool warn_not_code(PyObject *object)
 {
-    bool is_class = PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE);
     PyObject *shown = PyObject_Repr(object);
 
     if (shown == NULL) {
@@ -80,8 +89,7 @@ static bool warn_not_code(PyObject *object)
     }
     int failed = shown == NULL ||
                  PyErr_WarnFormat(PyExc_RuntimeWarning, level_of_user(),
-                                  "clineprof: %U %s; it is not profiled", shown,
-                                  is_class ? "has no Python functions of its own" : "is not Python code") < 0;
+                                  "clineprof: %U %s; it is not profiled", shown, why_not_code(object)) < 0;
     Py_XDECREF(shown);
     return !failed;
 }

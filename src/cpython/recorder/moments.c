@@ -218,6 +218,7 @@ static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *th
 {
     uint64_t start = clp_clock_read(&recorder->clock);
 
+    clp_tally_reads_note(thread);
     if (is_check_due(recorder, now))
         check_again(recorder, thread, now);
     if (recorder->watch != NULL)
@@ -230,19 +231,22 @@ static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *th
 static void read_rss(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
     uint64_t files = recorder->file_bytes;
+    bool many_files = recorder->proc.mode == CLP_MEMORY_TREE;
     int64_t rss;
 
+    if (many_files)
+        clp_tally_reads_note(thread);
     if (!read_memory(recorder, &rss, &recorder->file_bytes))
         rss = recorder->engine.rss;
+    if (many_files)
+        clp_tally_reads_skip(thread);
     /* nobody knows which thread a child process belongs to: the first line that sees its change is charged */
-    if (clp_thread_alone() || recorder->proc.mode == CLP_MEMORY_TREE)
+    if (clp_thread_alone() || many_files)
         note_rss_alone(recorder, thread, rss, now);
     else
         share_rss(recorder, thread, rss,
                   recorder->file_bytes > files ? recorder->file_bytes - files : 0, now);
     thread->reads++;
-    if (recorder->proc.mode == CLP_MEMORY_TREE)
-        clp_tally_reads_skip(thread); /* many files were read */
 }
 
 /* Something was read from `start` until now. Its cost is what such a read usually takes, at most; the event is later by

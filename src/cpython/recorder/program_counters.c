@@ -4,9 +4,11 @@
 #include "engine/parts.h"
 #include "engine/tallies.h"
 #include "formats/live/live.h"
+#include "os/signals.h"
 #include "tally_reads.h"
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 struct counter {
     PyObject *read;  /* owned; NULL: there is no counter */
@@ -96,18 +98,37 @@ static bool ask(PyObject *read, int64_t *value)
     return done;
 }
 
-/* Takes the exception by which a counter's function failed. One that ends the program, such as KeyboardInterrupt, was
- * meant for the program. */
+static struct clp_raised for_program; /* an exception that the program gets as soon as it goes on */
+
+static int raise_it(void *nothing)
+{
+    (void)nothing;
+    clp_raised_give(for_program);
+    for_program = (struct clp_raised){0};
+    return -1;
+}
+
+/* The exception that is set is the program's, which does not run just now. Where it waits for one already, this one is
+ * lost. */
+static void raise_later(void)
+{
+    struct clp_raised raised = clp_raised_take();
+
+    if (for_program.exception == NULL && Py_AddPendingCall(raise_it, NULL) == 0)
+        for_program = raised;
+    else
+        clp_raised_drop(&raised);
+}
+
+/* Takes the exception by which a counter's function failed. One that ends the program, such as SystemExit in the main
+ * thread, is the program's. */
 static void give_up(struct counter *counter)
 {
-    struct clp_raised raised;
-
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-        PyErr_Clear();
-        PyErr_SetInterrupt();
+    if (!PyErr_ExceptionMatches(PyExc_Exception) && gettid() == getpid()) {
+        raise_later();
         return;
     }
-    raised = clp_raised_take();
+    struct clp_raised raised = clp_raised_take();
     PyObject *exception = clp_raised_exception(&raised);
     counter->fault = PyUnicode_FromFormat("%s: %S", Py_TYPE(exception)->tp_name, exception);
     if (counter->fault == NULL)
@@ -175,10 +196,19 @@ bool clp_program_counters_read(struct clp_thread *thread)
     if (counters.due != thread)
         return false;
     struct clp_raised kept = clp_raised_take();
+    struct clp_signals signals;
     counters.due = NULL;
-    counters.reading = true;
-    read_all(thread, counters.function, counters.cell, counters.ticks);
-    counters.reading = false;
+    /* Handlers of signals run between two instructions, and what they raise is the program's. Those of signals that came
+     * during the line run now, and the others when the program goes on. */
+    if (PyErr_CheckSignals() == 0) {
+        clp_signals_hold(&signals);
+        counters.reading = true;
+        read_all(thread, counters.function, counters.cell, counters.ticks);
+        counters.reading = false;
+        clp_signals_release(&signals);
+    } else {
+        raise_later();
+    }
     clp_tally_reads_skip(thread);
     clp_raised_give(kept);
     return true;
