@@ -15,7 +15,7 @@
 static const char me[] = CLP_RUN_NAME;
 
 /* Other processes that took less processor time than this are not worth a message. */
-#define CHILDREN_SECONDS 0.5
+#define CHILDREN_SECONDS 2
 
 static bool is_there(const char *path)
 {

@@ -183,18 +183,29 @@ static void add_time(const struct listing *listing, enum column column, uint64_t
     add_text(listing, column, number.text);
 }
 
-static void add_rank(const struct listing *listing, const struct clp_profile_process *process)
+/* Adds a cell of a text that is harmless now, aligned to the right, and clears it. */
+static void add_shown(const struct listing *listing, size_t width, struct clp_buf *shown)
 {
-    char text[48] = "-";
+    size_t used = clp_escape_width(clp_buf_text(shown), shown->used);
 
-    if (process->rank != NULL && process->restart != 0)
-        (void)snprintf(text, sizeof text, "%.16s.%llu", process->rank, (unsigned long long)process->restart);
-    else if (process->rank != NULL)
-        (void)snprintf(text, sizeof text, "%.16s", process->rank);
-    add_text(listing, RANK, text);
+    clp_buf_add_repeated(listing->table.out, ' ', width > used ? width - used : 0);
+    clp_table_add_cell(&listing->table, 0, clp_buf_text(shown));
+    clp_buf_clear(shown);
 }
 
-/* Adds a cell, aligned to the right, of a text that may hold anything. */
+static void add_rank(const struct listing *listing, const struct clp_profile_process *process)
+{
+    struct clp_buf shown;
+
+    if (!listing->has[RANK])
+        return;
+    clp_buf_init(&shown, listing->table.out->mem);
+    clp_escape_add_text(&shown, process->rank != NULL ? process->rank : "-");
+    if (process->rank != NULL && process->restart != 0)
+        clp_buf_add_format(&shown, ".%llu", (unsigned long long)process->restart);
+    add_shown(listing, columns[RANK].width, &shown);
+}
+
 static void add_host(const struct listing *listing, const char *host)
 {
     struct clp_buf shown;
@@ -203,10 +214,7 @@ static void add_host(const struct listing *listing, const char *host)
         return;
     clp_buf_init(&shown, listing->table.out->mem);
     clp_escape_add_text(&shown, host != NULL ? host : "-");
-    size_t width = clp_escape_width(clp_buf_text(&shown), shown.used);
-    clp_buf_add_repeated(listing->table.out, ' ', listing->host_width > width ? listing->host_width - width : 0);
-    clp_table_add_cell(&listing->table, 0, clp_buf_text(&shown));
-    clp_buf_clear(&shown);
+    add_shown(listing, listing->host_width, &shown);
 }
 
 /* count: the number of processes that the row stands for */

@@ -205,6 +205,8 @@ def test_a_report_for_each(ranks):
     assert [bool(re.search(r"^ +7 +1 .*straggler", part, re.M)) for part in parts] == [False, False, True, False]
     host = run_viewer(["--by", "host", "--columns", "hits", "all.lprof"], ranks).out
     assert len(re.findall("==== Host .* ====", host)) == 1 and re.search(r"^ +5 +4 .*everywhere$", host, re.M)
+    as_memory = run_viewer(["--by", "rank", "--mp", "all.lprof"], ranks).out
+    assert re.findall("==== (.*) ====", as_memory) == ["Rank 0", "Rank 1", "Rank 2", "Rank 3"]
     process = run_viewer(["--by", "process", "all.lprof"], ranks).out
     assert len(re.findall(r"==== Process \d+, rank \d, host .* ====", process)) == 4
 
@@ -299,6 +301,18 @@ def test_places_that_no_process_has_are_not_shown(tmp_path):
     write(tmp_path / "x.lprof", [{**one, "spread": [1, 9, 0, 2**32 - 1, 2]}], processes=rows)
     shown = run_viewer(["--spread", "x.lprof"], tmp_path)
     assert shown.code == 0 and "0 of 0" in shown.out
+
+
+def test_names_that_hold_anything(tmp_path):
+    """What a file says of its processes does not reach the terminal as it is, nor the page."""
+    wrong = "\x1b[31m<b>"
+    one = function("a.py", 1, "f", [{"line": 2, "hits": 1}])
+    rows = [{"pid": pid, "start": 1.0, "rank": wrong + str(pid), "host": wrong * pid, "name": wrong} for pid in (1, 2)]
+    write(tmp_path / "x.lprof", [{**one, "spread": [1, 9, 0, 1, 2]}], processes=rows)
+    shown = run_viewer(["--spread", "--ranks", "--processes", "x.lprof"], tmp_path)
+    assert shown.code == 0 and "\x1b" not in shown.out and "[31m<b>2" in shown.out
+    page = run_viewer(["--format", "html", "x.lprof"], tmp_path).out
+    assert "\x1b" not in page and "[31m&lt;b&gt;2" in page and "[31m<b>" not in page
 
 
 MERGING = """\

@@ -369,7 +369,7 @@ start(sys.argv[1])
 
 @pytest.mark.once
 @pytest.mark.parametrize("seconds, options, told", [
-    ("2.5", [], True), ("0", [], False), ("2.5", ["-q"], False), ("2.5", ["--prof-child-procs"], False),
+    ("3", [], True), ("0", [], False), ("3", ["-q"], False), ("3", ["--prof-child-procs"], False),
 ])  # fmt: skip
 def test_subprocesses_that_did_the_work(script, tmp_path, seconds, options, told):
     ended = run_ckernprof(["-l", *options, script(WORKING).name, seconds], tmp_path)
