@@ -70,6 +70,10 @@ static void say_no_counters(const struct clp_run_options *options, const struct 
         return;
     if (options->io && profile->meta.has_io == 0)
         clp_console_complain(me, "--io: bytes read and written are missing, because '/proc/thread-self/io' cannot be read");
+    else if (options->io && clp_profiler_io_failed())
+        clp_console_complain(me, "--io: some bytes read and written are missing or at later lines, because "
+                                 "'/proc/thread-self/io' could not be read: the process has other rights, or no "
+                                 "descriptor was free");
     clp_program_counters_titles(titles);
     for (size_t i = 0; i < CLP_TALLY_COUNTERS; i++) {
         PyObject *fault = clp_program_counters_fault(i);

@@ -98,6 +98,7 @@ static clp_status add_table(const struct top *top, size_t most, struct clp_buf *
     const struct clp_column_scale scale = {0};
     const struct clp_widths widths = {0};
     struct clp_table table = {.out = out, .columns = &top->columns, .scale = &scale, .widths_least = &widths,
+                              .meta = &top->profile.meta,
                               .marked = true, .sorted_by = sorted_by, .whole = clp_whole_of(&top->profile, false)};
     struct clp_choice choice;
     clp_status status = clp_choice_make(&choice, &top->profile, &options, top->mem);
@@ -241,17 +242,19 @@ static bool show(struct top *top, struct clp_fault *fault)
     return true;
 }
 
-/* Returns why a live file has no numbers for the measure; NULL: it has some. */
-static const char *lacking(const struct clp_profile_meta *meta, enum clp_measure measure)
+/* Has the live file numbers for the measure? If not, it says why. */
+static bool has(const struct clp_profile_meta *meta, enum clp_measure measure)
 {
-    enum clp_measure_needs needs = clp_measure_rows[measure].needs;
+    const char *name = clp_measure_rows[measure].name, *lacks = clp_profile_lacks(meta, measure);
 
-    if (needs > CLP_NEEDS_MEMORY)
-        return "live blocks are only in the profile that the run writes at its end";
-    if (clp_profile_lacks(meta, measure) == NULL)
-        return NULL;
-    return needs == CLP_NEEDS_MEMORY ? "the run does not measure memory (--no-memory)"
-                                     : "the run does not measure it (--cpu)";
+    if (clp_measure_rows[measure].needs > CLP_NEEDS_MEMORY)
+        clp_console_complain_format(me, "top cannot show %s: live blocks are only in the profile that the run writes at "
+                                        "its end", name);
+    else if (lacks != NULL)
+        clp_console_complain_format(me, "top cannot show %s: the run does not measure it; that takes %s", name, lacks);
+    else
+        return true;
+    return false;
 }
 
 /* Sets the columns. Complains, and returns false, when the file has no numbers for one that the user asks for. A live
@@ -265,14 +268,9 @@ static bool choose_columns(struct top *top, const char *measures, const struct c
 
     (void)clp_columns_parse(&top->columns, measures != NULL ? measures : usual, &bytes);
     sort_by(top, CLP_MEASURE_self);
-    for (size_t i = 0; i < top->columns.count; i++) {
-        enum clp_measure measure = top->columns.items[i]->measure;
-        const char *lacks = lacking(&profile->meta, measure);
-        if (lacks == NULL)
-            continue;
-        clp_console_complain_format(me, "top cannot show %s: %s", clp_measure_rows[measure].name, lacks);
-        return false;
-    }
+    for (size_t i = 0; i < top->columns.count; i++)
+        if (!has(&profile->meta, top->columns.items[i]->measure))
+            return false;
     return true;
 }
 

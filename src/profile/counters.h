@@ -4,9 +4,10 @@
 #ifndef CLP_COUNTERS_H
 #define CLP_COUNTERS_H
 
+#include "engine/lines.h"
 #include "profile.h"
 
-#define CLP_COUNTERS 4
+#define CLP_COUNTERS CLP_TALLY_COUNTERS
 
 /* The name of a counter in the profile's meta, such as "energy (mJ)"; NULL: there is no such counter. */
 char **clp_counter_name(struct clp_profile_meta *meta, size_t counter);

@@ -372,6 +372,42 @@ def test_columns_and_what_lacks_them(tmp_path):
                                                     "commas between them, not 'faults,cache'; ")
 
 
+def test_comparisons_and_limits(tmp_path):
+    for name, size, naps in ("old", 1_000_000, 1), ("new", 5_000_000, 400):
+        (tmp_path / "prog.py").write_text(textwrap.dedent(f"""
+        import clineprof, os, time
+        n = 0
+        clineprof.counter("n", lambda: n)
+        @profile
+        def main():
+            global n
+            fd = os.open("/dev/zero", os.O_RDONLY)
+            for _ in range(20):
+                os.read(fd, {size})
+            for _ in range({naps}):
+                time.sleep(0)
+                time.sleep(0.0001)
+            n = {size}; sum(range(30_000))
+        main()
+        """))
+        assert run_ckernprof(["-l", "--io", "--cpu", "--counters", "switches", "-o", name + ".lprof", "prog.py"],
+                             tmp_path).code == 0
+    for measure, change in ("read", "+76.294 MiB"), ("switches", "+399"), ("counter1", "+4000000"):
+        told = run_viewer(["diff", "--measure", measure, "old.lprof", "new.lprof"], tmp_path).out
+        assert change in told, (measure, told)
+    broken = run_viewer(["diff", "--measure", "wait", "--fail-on", "read>+10MB,wait>+0", "old.lprof", "new.lprof"], tmp_path)
+    assert broken.code == 3 and "breaks read>+10MB" in broken.out and "breaks wait>+0" in broken.out
+
+
+def test_top_says_what_the_run_does_not_measure(tmp_path):
+    (tmp_path / "prog.py").write_text("import os\n@profile\ndef f():\n    os._exit(0)\nf()\n")
+    run_ckernprof(["-l", "--no-memory", "--counters", "switches", "prog.py"], tmp_path)
+    for measure, takes in [("wait", "--cpu"), ("read", "--io"), ("faults", "--counters faults"),
+                           ("mem", "memory, which --no-memory leaves out")]:
+        ended = run_viewer(["top", "--measure", "hits,switches," + measure, "prog.py.lprof.live"], tmp_path)
+        assert ended.err == f"clineprof: top cannot show {measure}: the run does not measure it; that takes {takes}\n"
+
+
 def test_what_cannot_be_read_is_said(tmp_path):
     """In a container without /proc/thread-self/io."""
     (tmp_path / "prog.py").write_text("@profile\ndef f():\n    return 1\nf()\n")
@@ -382,6 +418,26 @@ def test_what_cannot_be_read_is_said(tmp_path):
     if "unshare" in ended.err or "mount" in ended.err:
         pytest.skip("needs the right to mount: " + ended.err.strip())
     assert ended.err == "ckernprof: --io: bytes read and written are missing, because '/proc/thread-self/io' cannot be read\n"
+
+
+def test_what_cannot_be_read_any_more_is_said(tmp_path):
+    """The program closes what it has not opened, and then no descriptor is free."""
+    (tmp_path / "prog.py").write_text(textwrap.dedent("""
+    import os, resource
+    @profile
+    def f():
+        fd = os.open("/dev/zero", os.O_RDONLY)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (fd + 1, hard))
+        os.closerange(fd + 1, 1000)
+        os.read(fd, 100_000)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    f()
+    """))
+    ended = run_ckernprof(["-l", "--io", "--no-memory", "prog.py"], tmp_path)
+    assert (ended.code, ended.err) == (0, (
+        "ckernprof: --io: some bytes read and written are missing or at later lines, because '/proc/thread-self/io' could "
+        "not be read: the process has other rights, or no descriptor was free\n"))
 
 
 def test_the_object_has_them_too(tmp_path):

@@ -276,6 +276,11 @@ enum clp_heap_state clp_profiler_heap_state(PyObject *profiler)
     return CLP_HEAP_FINE;
 }
 
+bool clp_profiler_io_failed(void)
+{
+    return clp_process_recorder()->io_failed;
+}
+
 bool clp_profiler_displaced(PyObject *profiler)
 {
     (void)profiler;

@@ -96,6 +96,9 @@ const struct clp_refusal *clp_profiler_refusals(PyObject *profiler);
 /* To be asked after clp_profiler_stop: had another tool taken the tracer's place? */
 bool clp_profiler_displaced(PyObject *profiler);
 
+/* Could bytes read and written not be read at some time after the start? */
+bool clp_profiler_io_failed(void);
+
 /* Can the numbers of allocations be relied on? To be asked after the snapshot. */
 enum clp_heap_state {
     CLP_HEAP_FINE,

@@ -114,6 +114,7 @@ struct clp_recorder {
     size_t with_tallies[3]; /* how many windows want each of enum clp_tally_source */
     uint32_t tallies;       /* the sources that are read, a sum of these */
     struct clp_io_file io;
+    bool io_failed; /* reading it has failed since the start */
     struct clp_read_cost tally_cost;
     uint64_t counter_span; /* ticks: the program's own counters are not read for shorter lines; UINT64_MAX: there are none */
     size_t with_heap;   /* how many windows want the table of live blocks */

@@ -12,8 +12,7 @@
 #define SOURCES 3
 
 /* All that the sources tell of the calling thread. */
-static void read_sources(const struct clp_recorder *recorder, struct clp_io_file *file, struct clp_thread *thread,
-                         int64_t *values)
+static void read_sources(struct clp_recorder *recorder, struct clp_thread *thread, int64_t *values)
 {
     struct clp_io io;
 
@@ -25,8 +24,12 @@ static void read_sources(const struct clp_recorder *recorder, struct clp_io_file
         values[CLP_TALLY_SWITCHES] = (int64_t)use.waits;
         values[CLP_TALLY_PREEMPTIONS] = (int64_t)use.preemptions;
     }
-    if (!(recorder->tallies & CLP_TALLY_SOURCE_IO) || !clp_io_read(file, &io))
+    if (!(recorder->tallies & CLP_TALLY_SOURCE_IO))
         return;
+    if (!clp_io_read(&recorder->io, &io)) {
+        recorder->io_failed = true;
+        return;
+    }
     values[CLP_TALLY_READ] = (int64_t)io.read - thread->own_read;
     values[CLP_TALLY_WRITTEN] = (int64_t)io.written;
     values[CLP_TALLY_DISK_READ] = (int64_t)io.disk_read;
@@ -45,7 +48,7 @@ static void note_for(struct clp_thread *thread, struct clp_tally_cell *cell)
         cell = NULL;
     }
     memcpy(values, thread->tallies, sizeof values);
-    read_sources(recorder, &recorder->io, thread, values);
+    read_sources(recorder, thread, values);
     clp_tallies_note(cell, (enum clp_tally)0, CLP_TALLY_COUNTER, values, thread->tallies);
 }
 
