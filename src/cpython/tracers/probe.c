@@ -185,7 +185,7 @@ static enum clp_selection rewrite(const struct state *state, PyCodeObject *code,
     struct clp_rewritten rewritten;
 
     old.statements = clp_statements_of(selected->recorder->statements, selected->text);
-    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true,
+    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, CLP_INSERT_LINES,
                     reason) != CLP_OK) {
         selected->refused = true;
         return CLP_SELECTION_REFUSED;

@@ -22,7 +22,7 @@ static void tear_down(void)
 
 TestSuite(rewrite, .init = set_up, .fini = tear_down);
 
-static clp_status rewrite_it(bool insert)
+static clp_status rewrite_it(enum clp_insertion insert)
 {
     clp_rewritten_clear(&out);
     return clp_rewrite(&out, &test.mem, &before.bytecode, &before.view, insert, &reason);
@@ -36,7 +36,7 @@ static bool same_bytes(const struct clp_buf *buf, const uint8_t *bytes, size_t c
 /* With nothing put in, what comes out is what went in, to the byte. */
 static void check_unchanged(void)
 {
-    cr_assert_eq(rewrite_it(false), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_NOTHING), CLP_OK, "%s", reason);
     if (!same_bytes(&out.code, before.code, before.view.code_bytes))
         made_print(before.bytecode.minor, (uint8_t *)out.code.bytes, out.code.used, before.code,
                    before.view.code_bytes);
@@ -101,7 +101,7 @@ static void check(int minor, const char *old, const char *wanted)
 {
     made_init(&before, minor, old);
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "3.%d refuses `%s`: %s", minor, old, reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "3.%d refuses `%s`: %s", minor, old, reason);
     made_assemble(&after, minor, wanted, &out, before.view.const_count);
     if (!same_bytes(&out.code, after.code, after.view.code_bytes)) {
         made_print(minor, (uint8_t *)out.code.bytes, out.code.used, after.code,
@@ -141,7 +141,7 @@ Test(rewrite, code_with_appended_instructions_is_left_as_it_is)
 {
     made_init(&before, 12, "RESUME 0; LOAD_CONST 0; RETURN_VALUE");
     made_append(&before, 1);
-    cr_assert_eq(rewrite_it(true), CLP_UNSUPPORTED);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_UNSUPPORTED);
     cr_assert_str_eq(reason, "something has appended instructions, to know it by its bytes");
     cr_assert_eq(out.code.used, 0);
 }
@@ -179,7 +179,7 @@ Test(rewrite, a_function_by_hand)
     before.view.code_bytes = sizeof code;
     before.view.locations = locations;
     before.view.location_bytes = sizeof locations;
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     cr_assert(same_bytes(&out.code, new_code, sizeof new_code));
     cr_assert(same_bytes(&out.locations, new_locations, sizeof new_locations));
     cr_assert(same_bytes(&out.exceptions, new_exceptions, sizeof new_exceptions));
@@ -649,7 +649,7 @@ static void check_split(uint8_t form, const char *payload, size_t bytes, uint8_t
     memcpy(before.locations + 3, payload, bytes);
     before.view.location_bytes = 3 + bytes;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "form %d: %s", form, reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "form %d: %s", form, reason);
     expected[at++] = (uint8_t)(128 | form << 3 | 7);
     memcpy(expected + at, payload, bytes);
     at += bytes;
@@ -687,7 +687,7 @@ Test(rewrite, a_location_grows_into_three_entries)
     memcpy(before.locations, "\xe8\x00\xdf\x03\x04", 5);
     before.view.location_bytes = 5;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     cr_assert(same_bytes(&out.locations, expected, sizeof expected));
 }
 
@@ -701,7 +701,7 @@ Test(rewrite, a_location_of_a_long_instruction)
     memcpy(before.locations, "\xe8\x00\xdf\x03\x04\xd1\x03\x04\xf8", 9);
     before.view.location_bytes = 9;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     cr_assert(same_bytes(&out.locations, expected, sizeof expected));
 }
 
@@ -719,7 +719,7 @@ Test(rewrite, a_location_that_ends_within_a_jump_that_grows)
     before.locations[6] = 0xf8;                       /* the cache: nowhere */
     before.view.location_bytes++;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     made_lines((uint8_t *)out.locations.bytes, out.locations.used, 1, lines);
     /* RESUME, the probe, LOAD_FAST, EXTENDED_ARG, the jump, its cache, the next probe */
     static const int32_t expected[] = {1, 2, 2, 2, 2, 2, 2, -1, 3, 3, 3, 3};
@@ -746,7 +746,7 @@ Test(rewrite, what_has_no_room_to_grow_is_refused)
         made_init(&before, 12, "RESUME 0; NOP; RETURN_VALUE");
         before.view.const_count = large[i].consts;
         before.view.stack_size = large[i].stack;
-        cr_assert_eq(rewrite_it(true), CLP_TOO_LARGE);
+        cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_TOO_LARGE);
         cr_assert_str_eq(reason, "it is too large");
     }
 }
@@ -762,7 +762,7 @@ static void refuse_delegation(const char *old)
 {
     made_init(&before, 11, old);
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_UNSUPPORTED);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_UNSUPPORTED);
     cr_assert_str_eq(reason, "a delegation in it is not laid out as the compiler does");
     cr_assert_eq(out.code.used + out.exceptions.used + out.locations.used, 0);
     cr_assert_eq(out.probe_count, 0);
@@ -791,7 +791,7 @@ static bool rewrite_with_failure(size_t fail_at)
 {
     test_mem_init(&test, fail_at);
     clp_status status =
-        clp_rewrite(&out, &test.mem, &before.bytecode, &before.view, true, &reason);
+        clp_rewrite(&out, &test.mem, &before.bytecode, &before.view, CLP_INSERT_LINES, &reason);
 
     if (!test_mem_failed(&test)) {
         cr_assert_eq(status, CLP_OK, "%s", reason);
