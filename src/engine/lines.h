@@ -70,6 +70,23 @@ struct clp_cpu_cell {
     uint64_t queue; /* the part of `wait` in which the thread could run, but had no processor */
 };
 
+enum clp_called_kind { CLP_CALLED_NATIVE, CLP_CALLED_LIBRARY, CLP_CALLED_KINDS };
+
+#define CLP_CALLED_NAMES 3
+
+struct clp_called_name {
+    uint32_t name; /* in the engine's names of callees; 0: none */
+    uint32_t unused;
+    int64_t time; /* 1/256 ticks */
+};
+
+/* How long what a line calls took (called.h): C code and Python functions that are not selected. Part of the line's
+ * self time, the profiler's own cost already subtracted. 1/256 ticks. */
+struct clp_called_cell {
+    int64_t time[CLP_CALLED_KINDS];
+    struct clp_called_name names[CLP_CALLED_KINDS][CLP_CALLED_NAMES]; /* the callees of most time */
+};
+
 /* What a line allocated, in bytes and blocks. A block that is resized counts again. */
 struct clp_heap_cell {
     uint64_t allocated, blocks;

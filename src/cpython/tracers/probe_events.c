@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe_events.h"
+#include "cpython/recorder/callees.h"
 #include "cpython/recorder/callers.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/code/statements.h"
 #include "cpython/recorder/stays.h"
+#include "engine/called.h"
 
 #if CLP_HAS_PROBES
 
@@ -303,6 +305,85 @@ PyObject *clp_probe_add_raised(PyObject *self, PyObject *raised)
                                            : line_elsewhere(probe);
 }
 
+/* ---- calls and operators ---- */
+
+/* The thread, if the body on top is the probe's and counts what it calls; else NULL. */
+static INLINE struct clp_thread *calling_thread(const struct clp_probe_object *probe)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    return on_top(thread, probe->selected) && clp_called_counts(thread) ? thread : NULL;
+}
+
+static INLINE int call(const struct clp_probe_object *probe, PyObject *operand, bool counter)
+{
+    struct clp_recorder *recorder = probe->selected->recorder;
+    struct clp_thread *thread = calling_thread(probe);
+    struct clp_callee callee;
+
+    if (thread == NULL)
+        return 0;
+    if (probe->name != NULL ? clp_callee_of_method(recorder, operand, probe->name, &callee)
+                            : clp_callee_of(recorder, operand, &callee))
+        clp_called_begin(thread, callee, read_clock(counter));
+    else
+        clp_called_skip(thread);
+    return 0;
+}
+
+static INLINE PyObject *called(const struct clp_probe_object *probe, bool counter)
+{
+    uint64_t now = read_clock(counter);
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread != NULL)
+        clp_called_end(thread, now);
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *mark(const struct clp_probe_object *probe, bool counter)
+{
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread != NULL)
+        clp_called_mark(thread, read_clock(counter));
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *operated(const struct clp_probe_object *probe, bool counter)
+{
+    uint64_t now = read_clock(counter);
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread != NULL)
+        clp_called_since(thread, (struct clp_callee){CLP_CALLED_NATIVE, probe->callee}, now);
+    Py_RETURN_NONE;
+}
+
+static INLINE int iterated(const struct clp_probe_object *probe, PyObject *operand, bool counter)
+{
+    uint64_t now = read_clock(counter);
+    struct clp_thread *thread = calling_thread(probe);
+    struct clp_callee callee;
+
+    if (thread != NULL && clp_callee_of_iterator(probe->selected->recorder, operand, &callee))
+        clp_called_since(thread, callee, now);
+    return 0;
+}
+
+#define BOTH_CLOCKS_OPERAND(name, event)                                    \
+    static int name##_counter(PyObject *self, PyObject *operand)            \
+    {                                                                       \
+        return event((const struct clp_probe_object *)self, operand, true);  \
+    }                                                                       \
+    static int name##_system(PyObject *self, PyObject *operand)             \
+    {                                                                       \
+        return event((const struct clp_probe_object *)self, operand, false); \
+    }
+
+BOTH_CLOCKS_OPERAND(on_call, call)
+BOTH_CLOCKS_OPERAND(on_iterated, iterated)
+
 #define BOTH_CLOCKS(name, event)                                                  \
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
@@ -323,6 +404,9 @@ BOTH_CLOCKS(on_last_line, last_line(probe, counter))
 BOTH_CLOCKS(on_leave, leave(probe, counter))
 BOTH_CLOCKS(on_suspend, suspend(probe, counter))
 BOTH_CLOCKS(on_resume, resume(probe, counter))
+BOTH_CLOCKS(on_called, called(probe, counter))
+BOTH_CLOCKS(on_mark, mark(probe, counter))
+BOTH_CLOCKS(on_operated, operated(probe, counter))
 
 static PyObject *on_enter(PyObject *self)
 {
@@ -341,19 +425,24 @@ static PyObject *on_resume_if(PyObject *self)
     return resume_anyhow(selected);
 }
 
+#define NEGATIVE(name, event) {"clineprof._core." name, event##_counter, event##_system, NULL, NULL}
+#define OPERAND(name, event) {"clineprof._core." name, NULL, NULL, event##_counter, event##_system}
+
 const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS] = {
-    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter},
-    [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,
-                              on_enter_line_system},
-    [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line_counter, on_line_system},
-    [CLP_PROBE_LAST_LINE] = {"clineprof._core.LastLineProbe", on_last_line_counter,
-                             on_last_line_system},
-    [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave_counter, on_leave_system},
-    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend_counter,
-                           on_suspend_system},
-    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume_counter, on_resume_system},
-    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if},
-    [CLP_PROBE_LINE_ASKED] = {"clineprof._core.AskedLineProbe", NULL, NULL},
+    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter, NULL, NULL},
+    [CLP_PROBE_ENTER_LINE] = NEGATIVE("EnterLineProbe", on_enter_line),
+    [CLP_PROBE_LINE] = NEGATIVE("LineProbe", on_line),
+    [CLP_PROBE_LAST_LINE] = NEGATIVE("LastLineProbe", on_last_line),
+    [CLP_PROBE_LEAVE] = NEGATIVE("LeaveProbe", on_leave),
+    [CLP_PROBE_SUSPEND] = NEGATIVE("SuspendProbe", on_suspend),
+    [CLP_PROBE_RESUME] = NEGATIVE("ResumeProbe", on_resume),
+    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if, NULL, NULL},
+    [CLP_PROBE_LINE_ASKED] = {"clineprof._core.AskedLineProbe", NULL, NULL, NULL, NULL},
+    [CLP_PROBE_CALL] = OPERAND("CallProbe", on_call),
+    [CLP_PROBE_CALLED] = NEGATIVE("CalledProbe", on_called),
+    [CLP_PROBE_MARK] = NEGATIVE("MarkProbe", on_mark),
+    [CLP_PROBE_OPERATED] = NEGATIVE("OperatedProbe", on_operated),
+    [CLP_PROBE_ITERATED] = OPERAND("IteratedProbe", on_iterated),
 };
 
 #endif
