@@ -19,31 +19,10 @@ static uint32_t depth_of(const struct clp_thread *thread)
     return (uint32_t)(thread->top - thread->stack);
 }
 
-/* ---- names ---- */
-
-void clp_called_add_name(struct clp_called_cell *cell, struct clp_callee callee, int64_t time)
-{
-    struct clp_called_name *names = cell->names[callee.kind], *place = names;
-
-    for (struct clp_called_name *name = names; name < names + CLP_CALLED_NAMES; name++) {
-        if (name->name == callee.name) {
-            name->time += time;
-            return;
-        }
-        if (name->time < place->time)
-            place = name;
-    }
-    place->name = callee.name;
-    place->time += time;
-}
-
 /* Adds time, less what the events themselves take of it. */
 static void add(struct clp_called_cell *cell, struct clp_callee callee, uint64_t ticks, int64_t cost)
 {
-    int64_t time = (int64_t)ticks * CLP_CORRECTION_ONE - cost;
-
-    cell->time[callee.kind] += time;
-    clp_called_add_name(cell, callee, time);
+    clp_called_add(cell, callee, (int64_t)ticks * CLP_CORRECTION_ONE - cost);
 }
 
 /* ---- calls ---- */
@@ -115,6 +94,7 @@ void clp_called_end(struct clp_thread *thread, uint64_t now)
     const struct clp_around_costs *costs = &thread->engine->around;
 
     thread->mark = now - thread->stopped;
+    clp_engine_add_cost(thread, costs->end);
     while (thread->calling_count != 0 && thread->calling[thread->calling_count - 1].depth > depth_of(thread)) {
         struct clp_calling *ended = &thread->calling[--thread->calling_count];
         settle(ended, ended->cell->self);
@@ -125,7 +105,6 @@ void clp_called_end(struct clp_thread *thread, uint64_t now)
     if (calling->depth != depth_of(thread) || !runs(thread, calling))
         return;
     thread->calling_count--;
-    clp_engine_add_cost(thread, costs->end);
     uint64_t self = self_until(thread, now);
     if (calling->called != NULL && self > calling->self)
         add(calling->called, calling->callee, self - calling->self, costs->call_inside);

@@ -35,10 +35,4 @@ void clp_called_since(struct clp_thread *thread, struct clp_callee callee, uint6
 /* Lets the calls that have not ended count up to now, in all threads. */
 void clp_called_look(struct clp_engine *engine, uint64_t now);
 
-/* The callees of one kind of one line: */
-
-/* Adds time (1/256 ticks) to a callee. There is room for few: where more take turns, the one with the least time gives
- * its place, and its time, to the new one, so that a callee with a large share has a place for certain. */
-void clp_called_add_name(struct clp_called_cell *cell, struct clp_callee callee, int64_t time);
-
 #endif

@@ -5,12 +5,8 @@
 
 #include "base/hashmap.h"
 #include "base/mem.h"
-#include "lines.h"
-
-struct clp_callee {
-    enum clp_called_kind kind;
-    uint32_t name;
-};
+#include <stddef.h>
+#include <stdint.h>
 
 struct clp_callee_names {
     struct clp_mem *mem; /* borrowed */

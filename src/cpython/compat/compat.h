@@ -377,7 +377,7 @@ static inline PyObject *clp_compat_generator_code(PyObject *generator)
     code = (PyObject *)PyGen_GetCode((PyGenObject *)generator);
     Py_DECREF(code);
 #else
-    code = ((PyGenObject *)generator)->gi_code;
+    code = (PyObject *)((PyGenObject *)generator)->gi_code;
 #endif
     return code;
 }
