@@ -116,7 +116,7 @@ void clp_called_mark(struct clp_thread *thread, uint64_t now)
     clp_engine_add_cost(thread, thread->engine->around.mark);
 }
 
-void clp_called_since(struct clp_thread *thread, struct clp_callee callee, uint64_t now)
+void clp_called_since(struct clp_thread *thread, struct clp_callee callee, int64_t cost, uint64_t now)
 {
     const struct clp_around_costs *costs = &thread->engine->around;
     uint64_t at = now - thread->stopped;
@@ -126,7 +126,7 @@ void clp_called_since(struct clp_thread *thread, struct clp_callee callee, uint6
     if (at > begin)
         add(cell_of_top(thread), callee, at - begin, marked ? costs->marked_inside : costs->line_inside);
     thread->mark = at;
-    clp_engine_add_cost(thread, costs->operated);
+    clp_engine_add_cost(thread, cost);
 }
 
 void clp_called_look(struct clp_engine *engine, uint64_t now)

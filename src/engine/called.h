@@ -28,9 +28,9 @@ void clp_called_end(struct clp_thread *thread, uint64_t now);
 /* The line on top calls something whose time is not counted here. */
 void clp_called_skip(struct clp_thread *thread);
 
-/* An operator begins; an operator or a step has ended. */
+/* An operator begins; an operator or a step has ended, which the event of this cost tells. */
 void clp_called_mark(struct clp_thread *thread, uint64_t now);
-void clp_called_since(struct clp_thread *thread, struct clp_callee callee, uint64_t now);
+void clp_called_since(struct clp_thread *thread, struct clp_callee callee, int64_t cost, uint64_t now);
 
 /* Lets the calls that have not ended count up to now, in all threads. */
 void clp_called_look(struct clp_engine *engine, uint64_t now);

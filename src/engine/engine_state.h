@@ -44,7 +44,7 @@ struct clp_costs {
 /* What the events around calls and operators cost (called.h), in 1/256 ticks: each event, and the part of them that
  * lies within what they measure. */
 struct clp_around_costs {
-    int64_t begin, end, mark, operated;
+    int64_t begin, end, mark, operated, iterated;
     int64_t call_inside;
     int64_t marked_inside; /* of an operator behind its mark */
     int64_t line_inside;   /* of an operator behind the begin of a line */

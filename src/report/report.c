@@ -522,6 +522,12 @@ static void add_cpu_columns(struct report *report)
         clp_columns_add(&report->columns, "queue");
 }
 
+static void add_called_columns(struct report *report)
+{
+    clp_columns_add(&report->columns, "native-time");
+    clp_columns_add(&report->columns, "library");
+}
+
 static void add_counter_columns(struct report *report)
 {
     static const enum clp_measure measures[] = {
@@ -552,6 +558,8 @@ static void choose_columns(struct report *report)
             clp_columns_add(&report->columns, "gc");
         if (profile->meta.has_cpu != 0)
             add_cpu_columns(report);
+        if (profile->meta.has_called != 0)
+            add_called_columns(report);
         add_counter_columns(report);
         if (memory)
             add_memory_columns(report);

@@ -117,7 +117,8 @@ struct clp_recorder {
     size_t with_cpu;    /* how many windows want processor time */
     bool with_queue;    /* the run queue can be read, too */
     struct clp_read_cost cpu_cost, queue_cost; /* of such reads */
-    size_t with_native; /* how many windows want the time of what lines call */
+    size_t with_called; /* how many windows want the time of what lines call */
+    bool around_known;  /* the costs of the probes that tell of it are known */
     struct clp_callees callees;
     size_t with_tallies[3]; /* how many windows want each of enum clp_tally_source */
     uint32_t tallies;       /* the sources that are read, a sum of these */

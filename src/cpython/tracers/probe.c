@@ -219,7 +219,7 @@ static enum clp_selection rewrite(const struct state *state, PyCodeObject *code,
 
     old.statements = clp_statements_of(selected->recorder->statements, selected->text);
     if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old,
-                    selected->recorder->with_native != 0 ? CLP_INSERT_AROUND : CLP_INSERT_LINES, reason) != CLP_OK) {
+                    selected->recorder->with_called != 0 ? CLP_INSERT_AROUND : CLP_INSERT_LINES, reason) != CLP_OK) {
         selected->refused = true;
         return CLP_SELECTION_REFUSED;
     }

@@ -356,7 +356,8 @@ static INLINE PyObject *operated(const struct clp_probe_object *probe, bool coun
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread != NULL)
-        clp_called_since(thread, (struct clp_callee){CLP_CALLED_NATIVE, probe->callee}, now);
+        clp_called_since(thread, (struct clp_callee){CLP_CALLED_NATIVE, probe->callee},
+                         thread->engine->around.operated, now);
     Py_RETURN_NONE;
 }
 
@@ -367,7 +368,7 @@ static INLINE int iterated(const struct clp_probe_object *probe, PyObject *opera
     struct clp_callee callee;
 
     if (thread != NULL && clp_callee_of_iterator(probe->selected->recorder, operand, &callee))
-        clp_called_since(thread, callee, now);
+        clp_called_since(thread, callee, thread->engine->around.iterated, now);
     return 0;
 }
 
