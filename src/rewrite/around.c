@@ -66,17 +66,15 @@ static bool only_falls(const struct clp_layout *layout, uint32_t at)
     return (layout->edges->flags[at] & CLP_EDGE_JUMPED) == 0 && layout->places[at].line == CLP_NOWHERE;
 }
 
-/* Does an instruction begin right behind an event, but for values that are at hand? */
+/* Does an instruction begin right behind an event, but for values that are at hand, whichever way leads to it? */
 static bool follows_event(const struct clp_layout *layout, uint32_t at)
 {
     for (;; at--) {
         const struct clp_code_place *place = &layout->places[at];
         uint16_t flags = layout->edges->flags[at];
-        if (place->line != CLP_NOWHERE && !place->jumps_over && (flags & CLP_EDGE_UNCOUNTED) == 0)
-            return true;
-        if ((flags & CLP_EDGE_JUMPED) != 0)
+        if ((flags & CLP_EDGE_JUMPED) != 0 && (place->line == CLP_NOWHERE || (flags & CLP_EDGE_UNCOUNTED) != 0))
             return false;
-        if (place->front != CLP_NOWHERE)
+        if ((place->line != CLP_NOWHERE && !place->jumps_over) || place->front != CLP_NOWHERE)
             return true;
         if (at == 0 || !clp_decoded_is(layout->decoded, at - 1, CLP_OP_AT_HAND))
             return false;

@@ -18,7 +18,7 @@ enum {
     CLP_OP_TRIVIAL = 128,     /* pushes a value that is at hand: takes no time, calls nothing */
     CLP_OP_QUIET = 256,       /* never raises */
     CLP_OP_OPERATES = 512,    /* an operator, a subscript or the begin of an iteration */
-    CLP_OP_AT_HAND = 1024,    /* only moves values or takes them from variables: runs no code of its own */
+    CLP_OP_AT_HAND = 1024,    /* only moves values, from and into variables; what it drops is C's work */
 };
 
 struct clp_bytecode {

@@ -89,15 +89,16 @@ static bool set_name(struct clp_probe_object *probe, struct clp_probe what, PyOb
     const char *text = clp_operator_text(what.name);
 
     probe->name = NULL;
-    probe->callee = 0;
+    probe->callee = (struct clp_callee){0};
+    probe->key = (struct clp_callee_key){0};
     if (what.kind == CLP_PROBE_CALL && what.name != 0 && (Py_ssize_t)what.name <= PyTuple_GET_SIZE(names))
         probe->name = Py_NewRef(PyTuple_GET_ITEM(names, what.name - 1));
     if (what.kind != CLP_PROBE_OPERATED)
         return true;
-    probe->callee = clp_callee_names_add(known, text, strlen(text));
-    if (probe->callee == 0)
+    probe->callee.name = clp_callee_names_add(known, text, strlen(text));
+    if (probe->callee.name == 0)
         PyErr_NoMemory();
-    return probe->callee != 0;
+    return probe->callee.name != 0;
 }
 
 static PyObject *new_probe(const struct state *state, struct clp_selected *selected,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe_events.h"
-#include "cpython/recorder/callees.h"
 #include "cpython/recorder/callers.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/code/statements.h"
@@ -315,17 +314,40 @@ static INLINE struct clp_thread *calling_thread(const struct clp_probe_object *p
     return on_top(thread, probe->selected) && clp_called_counts(thread) ? thread : NULL;
 }
 
-static INLINE int call(const struct clp_probe_object *probe, PyObject *operand, bool counter)
+static INLINE bool is_known(const struct clp_probe_object *probe, struct clp_callee_key key)
+{
+    return CLP_LIKELY(key.what != NULL && key.what == probe->key.what && key.more == probe->key.more);
+}
+
+/* Finds out what is called, and whether its time counts. */
+static __attribute__((noinline)) void find_callee(struct clp_probe_object *probe, PyObject *operand,
+                                                  struct clp_callee_key key, PyObject *name)
 {
     struct clp_recorder *recorder = probe->selected->recorder;
+
+    probe->key = key;
+    probe->counts = name != NULL ? clp_callee_of_method(recorder, operand, name, &probe->callee)
+                                 : clp_callee_of(recorder, operand, &probe->callee);
+}
+
+/* Is the operand the callable itself? It may also be the object of a method. */
+static INLINE bool is_callable_itself(const struct clp_probe_object *probe, PyObject *operand)
+{
+    return probe->name == NULL || PyFunction_Check(operand) || PyCFunction_CheckExact(operand);
+}
+
+static INLINE int call(struct clp_probe_object *probe, PyObject *operand, bool counter)
+{
     struct clp_thread *thread = calling_thread(probe);
-    struct clp_callee callee;
 
     if (thread == NULL)
         return 0;
-    if (probe->name != NULL ? clp_callee_of_method(recorder, operand, probe->name, &callee)
-                            : clp_callee_of(recorder, operand, &callee))
-        clp_called_begin(thread, callee, read_clock(counter));
+    bool itself = is_callable_itself(probe, operand);
+    struct clp_callee_key key = itself ? clp_callee_key_of(operand) : clp_callee_key_of_type(Py_TYPE(operand));
+    if (!is_known(probe, key))
+        find_callee(probe, operand, key, itself ? NULL : probe->name);
+    if (CLP_LIKELY(probe->counts))
+        clp_called_begin(thread, probe->callee, read_clock(counter));
     else
         clp_called_skip(thread);
     return 0;
@@ -356,30 +378,44 @@ static INLINE PyObject *operated(const struct clp_probe_object *probe, bool coun
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread != NULL)
-        clp_called_since(thread, (struct clp_callee){CLP_CALLED_NATIVE, probe->callee},
-                         thread->engine->around.operated, now);
+        clp_called_since(thread, probe->callee, thread->engine->around.operated, now);
     Py_RETURN_NONE;
 }
 
-static INLINE int iterated(const struct clp_probe_object *probe, PyObject *operand, bool counter)
+/* Generators are of one type, so each is told apart by its code. */
+static INLINE struct clp_callee_key key_of_iterator(PyObject *iterator)
+{
+    if (CLP_UNLIKELY(PyGen_CheckExact(iterator)))
+        return (struct clp_callee_key){clp_compat_generator_code(iterator),
+                                       (uintptr_t)((PyGenObject *)iterator)->gi_qualname};
+    return clp_callee_key_of_type(Py_TYPE(iterator));
+}
+
+static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, bool counter)
 {
     uint64_t now = read_clock(counter);
     struct clp_thread *thread = calling_thread(probe);
-    struct clp_callee callee;
 
-    if (thread != NULL && clp_callee_of_iterator(probe->selected->recorder, operand, &callee))
-        clp_called_since(thread, callee, thread->engine->around.iterated, now);
+    if (thread == NULL)
+        return 0;
+    struct clp_callee_key key = key_of_iterator(iterator);
+    if (!is_known(probe, key)) {
+        probe->key = key;
+        probe->counts = clp_callee_of_iterator(probe->selected->recorder, iterator, &probe->callee);
+    }
+    if (CLP_LIKELY(probe->counts))
+        clp_called_since(thread, probe->callee, thread->engine->around.iterated, now);
     return 0;
 }
 
 #define BOTH_CLOCKS_OPERAND(name, event)                                    \
     static int name##_counter(PyObject *self, PyObject *operand)            \
     {                                                                       \
-        return event((const struct clp_probe_object *)self, operand, true);  \
+        return event((struct clp_probe_object *)self, operand, true);       \
     }                                                                       \
     static int name##_system(PyObject *self, PyObject *operand)             \
     {                                                                       \
-        return event((const struct clp_probe_object *)self, operand, false); \
+        return event((struct clp_probe_object *)self, operand, false);      \
     }
 
 BOTH_CLOCKS_OPERAND(on_call, call)

@@ -9,7 +9,7 @@
 #define CLP_PROBE_EVENTS_H
 
 #include "rewrite/rewrite.h"
-#include "cpython/recorder/selected.h"
+#include "cpython/recorder/callees.h"
 
 #if CLP_HAS_PROBES
 
@@ -20,7 +20,9 @@ struct clp_probe_object {
     int32_t line;
     size_t place; /* offset of the line's cell in the function's block */
     PyObject *name;  /* owned: of the method that a call may be of; or NULL */
-    uint32_t callee; /* the number of the operator's name; 0: the probe is of no operator */
+    struct clp_callee callee; /* the operator, or what was called last here */
+    struct clp_callee_key key; /* tells what was called last here */
+    bool counts;               /* does its time count? */
 };
 
 /* The event of one kind of probe, in two forms: for the processor's counter and for the system's clock. */

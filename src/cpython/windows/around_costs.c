@@ -10,8 +10,8 @@
 #define TURNS 50
 #define IN_TURN 8 /* operators, or calls, in each turn of a loop */
 
-/* Eight operators on lines of their own, where no mark is needed; on one line, where the first needs none; and calls
- * of the cheapest C function. */
+/* Eight operators right behind the begin of their lines; eight that need a mark; eight calls of the cheapest C
+ * function. */
 #define EIGHT(text) text text text text text text text text
 static const char program[] =
     "def turns(r):\n"
@@ -20,10 +20,10 @@ static const char program[] =
     "def apart(r):\n"
     "    a = 7\n"
     "    for i in r:\n" EIGHT("        b = a & 3\n")
-    "def together(r):\n"
+    "def marked(r):\n"
     "    a = 7\n"
     "    for i in r:\n"
-    "        " EIGHT("b = a & 3;") "\n"
+    "        " EIGHT("a.real;b = a & 3;") "\n"
     "def calls(r):\n"
     "    for i in r:\n"
     "        " EIGHT("callable(i);") "\n";
@@ -33,13 +33,16 @@ struct turn {
     int64_t time, called;
 };
 
-enum { WITH_TURNS, APART, TOGETHER, CALLS, FUNCTIONS };
-static const char *const names[FUNCTIONS] = {"turns", "apart", "together", "calls"};
+enum { WITH_TURNS, APART, MARKED, CALLS, FUNCTIONS };
+static const char *const names[FUNCTIONS] = {"turns", "apart", "marked", "calls"};
+
+enum { BARE, LINES, AROUND, COPIES };
 
 struct trial {
     struct clp_code_window window;
-    PyObject *numbers, *bare, *selected; /* owned */
-    struct turn without[FUNCTIONS], with[FUNCTIONS];
+    PyObject *numbers;                   /* owned */
+    PyObject *copies[COPIES];            /* owned */
+    struct turn turns[COPIES][FUNCTIONS];
 };
 
 static PyObject *load(void)
@@ -58,10 +61,10 @@ static PyObject *load(void)
     return known;
 }
 
-static bool select_all(struct trial *trial)
+static bool select_all(struct trial *trial, PyObject *functions)
 {
     for (int i = 0; i < FUNCTIONS; i++) {
-        PyObject *function = PyDict_GetItemString(trial->selected, names[i]); /* borrowed */
+        PyObject *function = PyDict_GetItemString(functions, names[i]); /* borrowed */
         PyObject *name = PyUnicode_FromString(names[i]);
         bool done = function != NULL && name != NULL && clp_tracer_select(&trial->window, function, name, false);
         Py_XDECREF(name);
@@ -139,49 +142,64 @@ static int64_t not_negative(int64_t cost)
 /* What one of the operators, or calls, takes without events, where `others` instructions stand around it. */
 static int64_t bare(const struct trial *trial, int which, int64_t others, int64_t instruction)
 {
-    int64_t time = trial->without[which].time - trial->without[WITH_TURNS].time;
+    int64_t time = trial->turns[BARE][which].time - trial->turns[BARE][WITH_TURNS].time;
 
     return not_negative(time / IN_TURN - others * instruction);
 }
 
-/* What the turns of this function take longer with events, less the events of `lines` lines. */
-static int64_t added(const struct trial *trial, int which, int64_t lines, const struct clp_costs *costs)
+/* What the turns of this function take longer than with the probes of lines alone. */
+static int64_t added(const struct trial *trial, int which)
 {
-    return trial->with[which].time - trial->without[which].time - lines * costs->line;
+    return trial->turns[AROUND][which].time - trial->turns[LINES][which].time;
 }
 
-static struct clp_around_costs costs_of(const struct trial *trial, const struct clp_costs *costs)
+static struct clp_around_costs costs_of(const struct trial *trial, int64_t instruction)
 {
-    int64_t iterated = not_negative(added(trial, WITH_TURNS, 2, costs));
-    int64_t operated = not_negative(added(trial, APART, IN_TURN + 1, costs) - iterated) / IN_TURN;
-    int64_t mark = not_negative(added(trial, TOGETHER, 2, costs) - iterated - IN_TURN * operated) / (IN_TURN - 1);
-    int64_t call = not_negative(added(trial, CALLS, 2, costs) - iterated) / IN_TURN;
-    int64_t step = trial->with[WITH_TURNS].called;
-    int64_t operator = bare(trial, APART, 3, costs->instruction); /* two loads and a store beside it */
-    int64_t at_line = (trial->with[APART].called - step) / IN_TURN;
-    int64_t at_mark = (trial->with[TOGETHER].called - step - at_line) / (IN_TURN - 1);
+    const struct turn *around = trial->turns[AROUND];
+    int64_t iterated = not_negative(added(trial, WITH_TURNS));
+    int64_t operated = not_negative(added(trial, APART) - iterated) / IN_TURN;
+    int64_t mark = not_negative(added(trial, MARKED) - iterated) / IN_TURN - operated;
+    int64_t call = not_negative(added(trial, CALLS) - iterated) / IN_TURN;
+    int64_t step = around[WITH_TURNS].called;
+    int64_t operator = bare(trial, APART, 3, instruction); /* two loads and a store beside it */
+    int64_t at_line = (around[APART].called - step) / IN_TURN;
+    int64_t at_mark = (around[MARKED].called - step) / IN_TURN;
 
     return (struct clp_around_costs){
         .begin = call / 2,
         .end = call - call / 2,
-        .mark = mark,
+        .mark = not_negative(mark),
         .operated = operated,
         .iterated = iterated,
-        .call_inside = not_negative((trial->with[CALLS].called - step) / IN_TURN -
-                                    bare(trial, CALLS, 3, costs->instruction)),
+        .call_inside = not_negative((around[CALLS].called - step) / IN_TURN - bare(trial, CALLS, 3, instruction)),
         .marked_inside = not_negative(at_mark - operator),
         .line_inside = not_negative(at_line - operator),
     };
 }
 
+/* Selects the copy with the probes of lines alone, and the one with all. */
+static bool select_copies(struct trial *trial)
+{
+    struct clp_recorder *recorder = trial->window.recorder;
+    size_t with_called = recorder->with_called;
+
+    recorder->with_called = 0;
+    bool done = select_all(trial, trial->copies[LINES]);
+    recorder->with_called = with_called;
+    return done && select_all(trial, trial->copies[AROUND]);
+}
+
 static bool measure(struct trial *trial)
 {
+    bool done = true;
+
     trial->numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", TURNS);
-    trial->bare = load();
-    trial->selected = load();
-    return trial->numbers != NULL && trial->bare != NULL && trial->selected != NULL &&
-           time_all(trial, trial->bare, trial->without) && clp_code_window_open(&trial->window) &&
-           select_all(trial) && time_all(trial, trial->selected, trial->with);
+    for (int i = 0; i < COPIES; i++)
+        done = (trial->copies[i] = load()) != NULL && done;
+    done = done && trial->numbers != NULL && clp_code_window_open(&trial->window) && select_copies(trial);
+    for (int i = 0; i < COPIES && done; i++)
+        done = time_all(trial, trial->copies[i], trial->turns[i]);
+    return done;
 }
 
 /* As try_out in starting.c. */
@@ -198,11 +216,11 @@ static bool try_out(struct clp_recorder *recorder, struct trial *trial)
         clp_engine_set_costs(&recorder->engine, &costs);
     }
     if (done)
-        recorder->engine.around = costs_of(trial, &costs);
+        recorder->engine.around = costs_of(trial, costs.instruction);
     recorder->around_known = done;
     Py_XDECREF(trial->numbers);
-    Py_XDECREF(trial->bare);
-    Py_XDECREF(trial->selected);
+    for (int i = 0; i < COPIES; i++)
+        Py_XDECREF(trial->copies[i]);
     return done;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures what the probes around calls and operators cost (engine/called.h). The same small functions run bare and
- * selected, as in calibrate.h, once the costs of lines are known. */
+/* Measures what the probes around calls and operators cost (engine/called.h). The same small functions run bare, with
+ * the probes of lines alone, and with all probes. */
 #ifndef CLP_AROUND_COSTS_H
 #define CLP_AROUND_COSTS_H
 
