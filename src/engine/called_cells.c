@@ -20,7 +20,7 @@ static void add_name(struct clp_called_name *names, uint32_t number, int64_t tim
     place->time += time;
 }
 
-void clp_called_add(struct clp_called_cell *cell, struct clp_callee callee, int64_t time)
+void clp_called_add_anyhow(struct clp_called_cell *cell, struct clp_callee callee, int64_t time)
 {
     cell->time[callee.kind] += time;
     add_name(cell->names[callee.kind], callee.name, time);

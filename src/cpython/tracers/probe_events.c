@@ -355,11 +355,10 @@ static INLINE int call(struct clp_probe_object *probe, PyObject *operand, bool c
 
 static INLINE PyObject *called(const struct clp_probe_object *probe, bool counter)
 {
-    uint64_t now = read_clock(counter);
     struct clp_thread *thread = calling_thread(probe);
 
-    if (thread != NULL)
-        clp_called_end(thread, now);
+    if (thread != NULL && clp_called_ends(thread))
+        clp_called_end(thread, read_clock(counter));
     Py_RETURN_NONE;
 }
 
