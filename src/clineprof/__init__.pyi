@@ -71,6 +71,7 @@ class Profiler:
         source: Literal["functions", "files", "none"] | None = None,
         cpu: bool = False,
         counters: str = "",
+        native: bool = False,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...
@@ -209,6 +210,7 @@ class Function:
     running: list[int]
     missed: list[int]
     leaks: list[dict[str, Any]]
+    callees: list[dict[str, Any]]
     compiler: str | None
     def __init__(self, data: Mapping[str, Any]) -> None: ...
     def __getitem__(self, column: str) -> list[int]: ...

@@ -291,6 +291,11 @@ bool clp_profiler_displaced(PyObject *profiler)
     return clp_process_recorder()->displaced;
 }
 
+bool clp_profiler_counts_called(PyObject *profiler)
+{
+    return clp_profiler_of(profiler)->window.called;
+}
+
 /* ---- snapshots ---- */
 
 static clp_status fill_counters(struct clp_profile *profile)
