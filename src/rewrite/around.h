@@ -20,7 +20,7 @@
 #ifndef CLP_AROUND_H
 #define CLP_AROUND_H
 
-#include "layout.h"
+#include "places.h"
 
 enum clp_operator {
     CLP_OPERATOR_BINARY = 0,      /* and the argument of BINARY_OP */
