@@ -97,11 +97,11 @@ static void print_ranges(const char *what, const uint8_t *bytes, size_t count)
 
 /* Rewritten, the code of the first text is that of the second; and unchanged, when nothing is put
  * in. */
-static void check(int minor, const char *old, const char *wanted)
+static void check_with(enum clp_insertion insert, int minor, const char *old, const char *wanted)
 {
     made_init(&before, minor, old);
     check_unchanged();
-    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "3.%d refuses `%s`: %s", minor, old, reason);
+    cr_assert_eq(rewrite_it(insert), CLP_OK, "3.%d refuses `%s`: %s", minor, old, reason);
     made_assemble(&after, minor, wanted, &out, before.view.const_count);
     if (!same_bytes(&out.code, after.code, after.view.code_bytes)) {
         made_print(minor, (uint8_t *)out.code.bytes, out.code.used, after.code,
@@ -118,6 +118,11 @@ static void check(int minor, const char *old, const char *wanted)
     check_decodes_again();
     if (strstr(wanted, ".stack") != NULL)
         cr_assert_eq(out.stack_size, after.view.stack_size, "stack size %d", out.stack_size);
+}
+
+static void check(int minor, const char *old, const char *wanted)
+{
+    check_with(CLP_INSERT_LINES, minor, old, wanted);
 }
 
 static void refuse(int minor, const char *old, clp_status expected, const char *why)
@@ -754,7 +759,7 @@ Test(rewrite, what_has_no_room_to_grow_is_refused)
 Test(rewrite, a_line_within_a_loops_end_is_refused)
 {
     refuse(14,
-           "RESUME 0 @1; l: FOR_ITER >e @2; POP_TOP; JUMP_BACKWARD >l; e: END_FOR; POP_ITER @3;"
+           ".stack 7; RESUME 0 @1; GET_ITER @2; l: FOR_ITER >e; POP_TOP; JUMP_BACKWARD >l; e: END_FOR; POP_ITER @3;"
            "RETURN_VALUE", CLP_UNSUPPORTED, "a line begins in the midst of a loop's end");
 }
 
@@ -828,4 +833,59 @@ Test(rewrite, every_allocation_may_fail)
         clp_rewritten_clear(&out);
         test_mem_check_empty(&test);
     }
+}
+
+/* ---- around calls, operators and steps ---- */
+
+static void check_around(int minor, const char *old, const char *wanted)
+{
+    check_with(CLP_INSERT_AROUND, minor, old, wanted);
+}
+
+/* `last` stands before a return, where there is nothing to leave any more if it raises, which it does not. */
+#define AROUND(code, last) \
+    "RESUME 0 @1; a: !enterline 2 @2;" code "r: " last "!leave; RETURN_VALUE;" OUT ".try a r out 0 lasti"
+
+/* Behind the begin of its line, but for values at hand, an operator needs no mark. */
+Test(rewrite, operators)
+{
+    for (int minor = 11; minor <= 13; minor++) {
+        check_around(minor, "RESUME 0 @1; LOAD_FAST 0 @2; LOAD_FAST 1; BINARY_OP 4; RETURN_VALUE",
+                     AROUND("LOAD_FAST 0; LOAD_FAST 1; BINARY_OP 4;", "!operated 4;"));
+        check_around(minor, "RESUME 0 @1; LOAD_ATTR 0 @2; BINARY_SUBSCR; LOAD_FAST 1; CONTAINS_OP 0; RETURN_VALUE",
+                     AROUND("LOAD_ATTR 0; !mark; BINARY_SUBSCR; !operated 26; LOAD_FAST 1; CONTAINS_OP 0;",
+                            "!operated 33;"));
+    }
+}
+
+/* An addition that is stored right away may be done in place. */
+Test(rewrite, what_is_added_and_stored_stays_together)
+{
+    for (int minor = 11; minor <= 15; minor++)
+        check_around(minor, "RESUME 0 @1; LOAD_FAST 0 @2; BINARY_OP 13; STORE_FAST 0; NOP; RETURN_VALUE",
+                     AROUND("LOAD_FAST 0; BINARY_OP 13; STORE_FAST 0; !operated 13; NOP;", " "));
+}
+
+/* Up to 3.12 the second value below the arguments is the callable, or the object of the method. */
+Test(rewrite, calls)
+{
+    check_around(11, "RESUME 0 @1; PUSH_NULL @2; LOAD_FAST 0; LOAD_CONST 0; KW_NAMES 1; PRECALL 1; CALL 1; RETURN_VALUE",
+                 AROUND("PUSH_NULL; LOAD_FAST 0; LOAD_CONST 0; COPY 2; !call; KW_NAMES 1; PRECALL 1; CALL 1;", "!called;"));
+    check_around(12, "RESUME 0 @1; LOAD_FAST 0 @2; LOAD_ATTR 7; LOAD_GLOBAL 3; LOAD_CONST 0; CALL 1; CALL 1; RETURN_VALUE",
+                 AROUND("LOAD_FAST 0; LOAD_ATTR 7; LOAD_GLOBAL 3; LOAD_CONST 0; COPY 2; !call; CALL 1; !called;"
+                        "COPY 2; !call 4; CALL 1;", "!called;"));
+    check_around(12, "RESUME 0 @1; GET_ITER @2; CALL 0; RETURN_VALUE", /* a comprehension: what is called lies below */
+                 AROUND("GET_ITER; !operated 35; CALL 0;", " "));
+    check_around(13, "RESUME 0 @1; LOAD_CONST 0 @2; CALL_KW 300; CALL_FUNCTION_EX 1; RETURN_VALUE",
+                 AROUND("LOAD_CONST 0; COPY 303; !call; CALL_KW 300; !called; COPY 4; !call; CALL_FUNCTION_EX 1;",
+                        "!called;"));
+}
+
+/* The step's probe stands where the loop goes on, with the iterator below the value. */
+Test(rewrite, steps)
+{
+    check_around(12,
+                 ".stack 7; RESUME 0 @1; GET_ITER @2; l: FOR_ITER >e; STORE_FAST 0; JUMP_BACKWARD >l; e: END_FOR; NOP; RETURN_VALUE",
+                 ".stack 9; RESUME 0 @1; a: !enterline 2 @2; GET_ITER; !operated 35; l: !mark; FOR_ITER >e; COPY 2; !iterated; STORE_FAST 0;"
+                 "JUMP_BACKWARD >l; e: END_FOR; NOP; r: !leave; RETURN_VALUE;" OUT ".try a r out 0 lasti");
 }
