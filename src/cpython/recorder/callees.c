@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define MOST_WRAPPERS 4 /* a partial of a method of a function, for example */
+#define MOST_KNOWN (1u << 16)
 
 /* What is known of a callable before its name is made. */
 struct seen {
@@ -179,6 +180,8 @@ static bool number(struct clp_recorder *recorder, const struct seen *seen, struc
         callee->name = (uint32_t)found;
         return true;
     }
+    if (recorder->callees.known.count >= MOST_KNOWN) /* of a program that makes functions all the time */
+        clp_callees_forget(recorder);
     callee->name = add_callee(recorder, seen);
     return callee->name != 0 && clp_hashmap_set(&recorder->callees.known, key, callee->name) == CLP_OK;
 }
