@@ -120,7 +120,7 @@ static clp_status plan_operator(struct clp_layout *layout, uint32_t at)
     status = mark(layout, at);
     if (status != CLP_OK)
         return status;
-    return clp_layout_want(layout, (struct clp_probe){CLP_PROBE_OPERATED, 0, operator_of(layout, at)},
+    return clp_layout_want(layout, (struct clp_probe){CLP_PROBE_OPERATED, 0, operator_of(layout, at), 0},
                            &layout->places[end].front);
 }
 
@@ -134,7 +134,7 @@ static clp_status plan_iteration(struct clp_layout *layout, uint32_t at)
     if (status != CLP_OK)
         return status;
     layout->places[at + 1].front_depth = 2; /* the iterator lies below its value */
-    return clp_layout_want(layout, (struct clp_probe){.kind = CLP_PROBE_ITERATED}, &layout->places[at + 1].front);
+    return clp_layout_want(layout, (struct clp_probe){.kind = CLP_PROBE_ITERATED, .site = at}, &layout->places[at + 1].front);
 }
 
 /* ---- calls ---- */
@@ -216,7 +216,7 @@ static clp_status plan_call(struct clp_layout *layout, uint32_t at, uint32_t dep
         layout->places[begin].before != CLP_NOWHERE)
         return CLP_OK;
     layout->places[begin].before_depth = depth;
-    status = clp_layout_want(layout, (struct clp_probe){CLP_PROBE_CALL, 0, name}, &layout->places[begin].before);
+    status = clp_layout_want(layout, (struct clp_probe){CLP_PROBE_CALL, 0, name, at}, &layout->places[begin].before);
     if (status != CLP_OK)
         return status;
     return clp_layout_want(layout, (struct clp_probe){.kind = CLP_PROBE_CALLED}, &layout->places[end].front);

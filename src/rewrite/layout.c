@@ -6,7 +6,7 @@
 
 static clp_status want(struct clp_layout *layout, enum clp_probe_kind kind, int32_t line, uint32_t *constant)
 {
-    return clp_layout_want(layout, (struct clp_probe){kind, line, 0}, constant);
+    return clp_layout_want(layout, (struct clp_probe){kind, line, 0, 0}, constant);
 }
 
 static clp_status want_unlined(struct clp_layout *layout, enum clp_probe_kind kind)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "places.h"
 
-/* Puts a probe into one number: a key of the map of constants. No probe has both a line and a name. */
+/* Puts a probe into one number: a key of the map of constants. No probe has both a line and a name, and the site alone
+ * tells those apart that have one. */
 static uint64_t key_of(struct clp_probe probe)
 {
-    return (uint64_t)((uint32_t)probe.line | probe.name) << 8 | (uint64_t)probe.kind;
+    return (uint64_t)((uint32_t)probe.line | (probe.site != 0 ? probe.site : probe.name)) << 8 | (uint64_t)probe.kind;
 }
 
 uint32_t clp_layout_constant(const struct clp_layout *layout, enum clp_probe_kind kind,
@@ -12,7 +13,7 @@ uint32_t clp_layout_constant(const struct clp_layout *layout, enum clp_probe_kin
 {
     uint64_t found;
 
-    return clp_hashmap_get(&layout->constants, key_of((struct clp_probe){kind, line, 0}), &found) ? (uint32_t)found
+    return clp_hashmap_get(&layout->constants, key_of((struct clp_probe){kind, line, 0, 0}), &found) ? (uint32_t)found
                                                                                                   : CLP_NOWHERE;
 }
 

@@ -33,6 +33,8 @@ struct clp_probe {
     /* CLP_PROBE_CALL: 1 more than the number of the method's name among the code's names, where the operand may be the
      * object that has the method; else 0. CLP_PROBE_OPERATED: enum clp_operator. Else 0. */
     uint32_t name;
+    /* Not 0 for CLP_PROBE_CALL and CLP_PROBE_ITERATED: each place has its own probe, which keeps what it met last. */
+    uint32_t site;
 };
 
 /* How much is put into the code. Each has what those before it have. */

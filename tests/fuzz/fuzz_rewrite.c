@@ -300,7 +300,7 @@ static void make_code(struct made *made, const struct clp_bytecode *bytecode,
 static void note(struct trial *trial, enum clp_probe_kind kind, int32_t line)
 {
     require(trial->event_count < MOST_EVENTS, "a way without an end");
-    trial->events[trial->event_count++] = (struct clp_probe){kind, line, 0};
+    trial->events[trial->event_count++] = (struct clp_probe){kind, line, 0, 0};
 }
 
 /* A probe around a call or an operator, which may stand anywhere. */

@@ -876,9 +876,10 @@ Test(rewrite, calls)
                         "COPY 2; !call 4; CALL 1;", "!called;"));
     check_around(12, "RESUME 0 @1; GET_ITER @2; CALL 0; RETURN_VALUE", /* a comprehension: what is called lies below */
                  AROUND("GET_ITER; !operated 35; CALL 0;", " "));
-    check_around(13, "RESUME 0 @1; LOAD_CONST 0 @2; CALL_KW 300; CALL_FUNCTION_EX 1; RETURN_VALUE",
-                 AROUND("LOAD_CONST 0; COPY 303; !call; CALL_KW 300; !called; COPY 4; !call; CALL_FUNCTION_EX 1;",
-                        "!called;"));
+    check_around(13, "RESUME 0 @1; LOAD_CONST 0 @2; CALL_KW 300; RETURN_VALUE",
+                 AROUND("LOAD_CONST 0; COPY 303; !call; CALL_KW 300;", "!called;"));
+    check_around(13, "RESUME 0 @1; LOAD_CONST 0 @2; CALL_FUNCTION_EX 1; RETURN_VALUE",
+                 AROUND("LOAD_CONST 0; COPY 4; !call; CALL_FUNCTION_EX 1;", "!called;"));
 }
 
 /* The step's probe stands where the loop goes on, with the iterator below the value. */
