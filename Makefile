@@ -37,7 +37,7 @@ TEST_WISHES := numpy coverage cloudpickle rich pyte selenium axe-core-python jin
 TEST_WISHES += memory_profiler
 TEST_WISHES += ipython ipykernel nbclient nbconvert jupyterlab
 TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
-TEST_WISHES += joblib gunicorn
+TEST_WISHES += joblib gunicorn uvicorn mpi4py
 TEST_WISHES += greenlet gevent uvloop
 TEST_WISHES += debugpy matplotlib
 # packages that read code objects; torch is left out, because it is too large

@@ -17,6 +17,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHER = "kernprof/ckernprof.c"  # a program of its own, not part of the module
 NATIVE = "libclineprof_native"  # the library that --heap=native preloads
+START = "clineprof-start.pth"  # lets the first process of a program lead a family (_global/head.py)
 FLAGS = ["-std=c11", "-D_GNU_SOURCE=", "-fvisibility=hidden", "-fno-plt"]
 
 
@@ -155,8 +156,15 @@ def main():
     need_interpreter()
     import setuptools
     from setuptools.command.build_ext import build_ext
+    from setuptools.command.build_py import build_py
 
     need_setuptools(setuptools.__version__)
+
+    class BuildPython(build_py):
+        def run(self):
+            super().run()
+            if not self.editable_mode:  # site-packages get it, beside the package
+                self.copy_file(os.path.join(HERE, "src", START), os.path.join(self.build_lib, START))
 
     class Build(build_ext):
         def get_ext_filename(self, name):
@@ -178,7 +186,7 @@ def main():
         version=version(),
         long_description=description(),
         long_description_content_type="text/markdown",
-        cmdclass={"build_ext": Build},
+        cmdclass={"build_ext": Build, "build_py": BuildPython},
         ext_modules=[setuptools.Extension(
             "clineprof._core",
             sources(),

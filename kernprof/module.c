@@ -268,6 +268,9 @@ static PyMethodDef module_methods[] = {
      "load(*paths)\n--\n\nReturns the sum of these profiles as a dict, of which clineprof.load makes a Profile."},
     {"sum", clp_content_sum, METH_VARARGS,
      "sum(*paths)\n--\n\nReturns the sum of these profiles as the bytes of a .lprof file."},
+    {"merge", clp_content_merge, METH_VARARGS,
+     "merge(*contents)\n--\n\nReturns the sum of profiles, each process once, as the content of a .lprof file. contents:\n"
+     "those of .lprof files. The sum has a row for each process. Raises ValueError."},
     {"total", clp_content_total, METH_VARARGS,
      "total(contents, name=None)\n--\n\nReturns the sum of profiles, as load does. contents: a tuple with the contents\n"
      "of .lprof files. name(file) returns another name for a file, or None."},

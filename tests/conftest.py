@@ -5,6 +5,7 @@ CLINEPROF_TEST_CKERNPROF the launcher; the interpreter under test is the one tha
 import collections
 import pathlib
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -65,3 +66,10 @@ def script(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def virtual_python(tmp_path):
+    """An interpreter whose site-packages are the test's own."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    return tmp_path / "env" / "bin" / "python"

@@ -93,6 +93,18 @@ static bool check_epoch(const char *value, struct clp_buf *fault)
     return false;
 }
 
+/* Checks numbers with commas between them. */
+static bool check_ranks(const char *value, struct clp_buf *fault)
+{
+    size_t digits = strspn(value, "0123456789");
+
+    if (digits != 0 && (value[digits] == 0 || (value[digits] == ',' && check_ranks(value + digits + 1, NULL))))
+        return true;
+    if (fault != NULL)
+        clp_buf_add_format(fault, "needs numbers with commas between them, not '%s'", value);
+    return false;
+}
+
 static bool check_counters(const char *value, struct clp_buf *fault)
 {
     if (clp_tally_sources_named(value) != CLP_TALLY_SOURCE_UNKNOWN)
@@ -252,6 +264,8 @@ static const struct clp_option run_rows[] = {
      .help = "count a statement over several lines as one line"},
     {CLP_OPTION_SWITCH, 0, "prof-child-procs", .field = RUN(child_processes),
      .help = "also profile processes that the program starts"},
+    {CLP_OPTION_TEXT, 0, "only-ranks", .argument = "N,N,..", .standard = "", .check = check_ranks,
+     .field = RUN(only_ranks), .help = "profile only these ranks of mpirun, srun, .."},
     {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
      .help = "print a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
@@ -316,6 +330,12 @@ static const struct clp_option view_rows[] = {
      .help = "hide the memory columns"},
     {CLP_OPTION_SWITCH, 0, "processes", .field = VIEW(processes),
      .help = "also list the processes that took part"},
+    {CLP_OPTION_SWITCH, 0, "ranks", .field = VIEW(ranks),
+     .help = "also list the ranks that took part"},
+    {CLP_OPTION_SWITCH, 0, "spread", .field = VIEW(spread),
+     .help = "also show the lines that differ between processes"},
+    {CLP_OPTION_TEXT, 0, "by", .argument = "WHAT", .standard = "", .one_of = "host, rank or process",
+     .field = VIEW(by), .never_in_file = true, .help = "a report for each host, rank or process"},
     {CLP_OPTION_LIST, 0, "process", .argument = "PATTERN", .standard = "", .field = VIEW(process),
      .never_in_file = true, .help = "show only processes of this number or name"},
     {CLP_OPTION_SWITCH, 'v', "verbose", .field = VIEW(verbose),

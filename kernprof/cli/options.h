@@ -46,6 +46,7 @@ struct clp_show_options {
 /* What ckernprof was asked to do. Strings are borrowed from argv, lists are owned. */
 struct clp_run_options {
     bool line_by_line;    /* -l */
+    const char *only_ranks; /* --only-ranks, numbers with commas between them; NULL: all ranks are profiled */
     bool builtin;         /* -b; -l implies it */
     const char *setup;    /* -s; NULL: none */
     struct clp_text_list prof_mod; /* -p, cut at commas; run/target_selection.c finds the code */
@@ -93,6 +94,9 @@ struct clp_view_options {
     bool raw_times;           /* --raw-times */
     bool read_sources;        /* --read-sources */
     bool processes;           /* --processes */
+    bool ranks;               /* --ranks */
+    bool spread;              /* --spread */
+    const char *by;           /* --by; NULL: all together */
     struct clp_text_list process; /* --process */
     const char *format;       /* --format; "text": the report */
     const char *outfile;      /* -o; NULL: standard output */

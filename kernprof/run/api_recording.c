@@ -30,14 +30,19 @@ static struct recording *cast(PyObject *self)
 /* ---- the start ---- */
 
 /* Begins the recording. `family` names the run of several processes; "" makes this process the first of a new run, and
- * with NULL it is counted alone. */
-static void begin(struct clp_recording *recording, const char *outfile, const char *family,
+ * with NULL it is counted alone. leads: it is the first of the run of this name, in which the names of the others' files begin with this path; or
+ * NULL. */
+static void begin(struct clp_recording *recording, const char *outfile, const char *family, const char *leads,
                   const struct clp_recording_wish *wish)
 {
-    recording->is_first = family == NULL || !clp_run_id_parse(family, &recording->family);
-    if (family != NULL && recording->is_first)
+    bool named = family != NULL && clp_run_id_parse(family, &recording->family);
+
+    recording->is_first = leads != NULL || !named;
+    if (family != NULL && !named)
         recording->family = clp_run_id_new();
     clp_buf_add_text(&recording->outfile, outfile);
+    if (leads != NULL)
+        clp_buf_add_text(&recording->family_at, leads);
     if (recording->is_first)
         clp_file_clean(outfile);
     clp_recording_begin(recording, wish);
@@ -79,22 +84,22 @@ static struct recording *make(PyTypeObject *type, PyObject *profiler, unsigned r
 static PyObject *recording_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"profiler", "outfile", "rights", "command",
-                            "family",   "own_name", "is_server", NULL};
+                            "family",   "own_name", "is_server", "leads", NULL};
     struct clp_recording_wish wish = {0};
     PyObject *profiler, *outfile, *path = NULL; /* the path is owned */
-    const char *family = NULL;
+    const char *family = NULL, *leads = NULL;
     int own_name = 0, is_server = 0;
     unsigned rights;
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOIs|zpp:Recording", names, &profiler, &outfile,
-                                     &rights, &wish.command, &family, &own_name, &is_server) ||
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOIs|zppz:Recording", names, &profiler, &outfile,
+                                     &rights, &wish.command, &family, &own_name, &is_server, &leads) ||
         (outfile != Py_None && !PyUnicode_FSConverter(outfile, &path)))
         return NULL;
     wish.own_name = own_name;
     wish.is_server = is_server;
     struct recording *self = make(type, profiler, rights);
     if (self != NULL && path != NULL && clp_profiler_may_go_live(profiler))
-        begin(&self->recording, PyBytes_AS_STRING(path), family, &wish);
+        begin(&self->recording, PyBytes_AS_STRING(path), family, leads, &wish);
     Py_XDECREF(path);
     return self != NULL && note_names(self) ? Py_NewRef((PyObject *)self) : NULL;
 }
@@ -183,6 +188,7 @@ static void recording_free(PyObject *self)
     clp_buf_clear(&recording->outfile);
     clp_buf_clear(&recording->live.path);
     clp_buf_clear(&recording->summed);
+    clp_buf_clear(&recording->family_at);
     Py_XDECREF(recording->profiler);
     Py_XDECREF(cast(self)->outfile);
     Py_XDECREF(cast(self)->family);
@@ -232,13 +238,15 @@ static PyMemberDef members[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "Recording(profiler, outfile, rights, command, family=None, own_name=False, is_server=False)\n--\n\n"
+     "Recording(profiler, outfile, rights, command, family=None, own_name=False, is_server=False,\n"
+     "leads=None)\n--\n\n"
      "Keeps the counts of a Profiler in a live file, with these rights, until the end. The live file lies beside\n"
      "the outfile, an absolute path. The counts stay in memory if the outfile is None, if the file cannot be made\n"
      "(a message says so), if the profiler has selected functions already, or if another one has a live file.\n"
      "command: the program's command line, for readers. family: the name of the run of several processes in which\n"
      "this one takes part; \"\" begins a new run; None: it is counted alone. own_name: the outfile gets the process's\n"
-     "number in its name. is_server: the process only forks others."},
+     "number in its name. is_server: the process only forks others. leads: it is the first process of the run `family`,\n"
+     "which others may have joined already; the names of their files begin with this path."},
     {Py_tp_new, recording_new},
     {Py_tp_dealloc, recording_free},
     {Py_tp_methods, methods},

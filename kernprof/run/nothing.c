@@ -9,9 +9,13 @@
 #include "cli/options.h"
 #include "bridge/console.h"
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
+
+/* Other processes that took less processor time than this are not worth a message. */
+#define CHILDREN_SECONDS 2
 
 static bool is_there(const char *path)
 {
@@ -118,10 +122,35 @@ static bool has_started_python(const struct clp_run *run)
            PyDict_GetItemString(PyImport_GetModuleDict(), "multiprocessing.popen_fork") != NULL;
 }
 
+/* Processor time in seconds of this process, or of those that it has started and that have ended. */
+static double processor_time(int whose)
+{
+    struct rusage usage;
+
+    if (getrusage(whose, &usage) != 0)
+        return 0;
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+/* Have other processes done the work? They may be of any kind. */
+static bool children_worked(void)
+{
+    double children = processor_time(RUSAGE_CHILDREN);
+
+    return children >= CHILDREN_SECONDS && children > processor_time(RUSAGE_SELF);
+}
+
+/* Is only this process profiled, although it started the program? */
+static bool is_profiled_alone(const struct clp_run *run)
+{
+    return run->recording.family.token == 0 && run->end.started;
+}
+
 /* Has the program started processes that are not profiled, because --prof-child-procs was not given? */
 static bool misses_children(const struct clp_run *run)
 {
-    return run->recording.family.token == 0 && run->end.started && has_started_python(run);
+    return is_profiled_alone(run) && (has_started_python(run) || children_worked());
 }
 
 /* The first word behind the program that is an option of ckernprof; NULL when there is none. */
@@ -137,6 +166,10 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
 {
     const struct clp_profile_function *idle = first_idle(profile);
 
+    if (idle == NULL && is_profiled_alone(run) && children_worked())
+        clp_console_complain_format(me, "the processes that the program started took %.1f s of processor time, the "
+                                      "program itself %.1f s; --prof-child-procs profiles those that run Python, too",
+                                    processor_time(RUSAGE_CHILDREN), processor_time(RUSAGE_SELF));
     if (idle != NULL && misses_children(run))
         clp_console_complain_format(me, "%s, %s:%d, did not run in this process, and the program started other "
                                       "processes; --prof-child-procs profiles them, too",

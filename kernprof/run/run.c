@@ -3,6 +3,7 @@
  * what comes after the program. */
 #include "run.h"
 #include "os/file.h"
+#include "os/identity.h"
 #include "cpython/object/profiler_run.h"
 #include "cprofile.h"
 #include "childmain.h"
@@ -27,6 +28,7 @@
 #include "timeline.h"
 #include "bridge/console.h"
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -262,6 +264,19 @@ static bool complain_of_no_program(const struct clp_run *run)
     return clp_console_exit(2) != NULL;
 }
 
+/* Has this process a rank that --only-ranks does not name? */
+static bool is_left_out(const struct clp_run_options *options)
+{
+    const char *rank = clp_identity_rank(), *at = options->only_ranks;
+
+    if (rank == NULL || at == NULL)
+        return false;
+    for (; *at != 0; at += strcspn(at, ","), at += *at == ',')
+        if (atoi(at) == atoi(rank))
+            return false;
+    return true;
+}
+
 /* Checks that the program, the options and the output fit together. False with SystemExit set when they do not. */
 static bool ready_to_run(struct clp_run *run)
 {
@@ -273,6 +288,8 @@ static bool ready_to_run(struct clp_run *run)
     find_script(run);
     if (refuse_profile(&run->options))
         return false;
+    if (is_left_out(&run->options))
+        return true;
     run->recording.rights = rights_of(&run->options);
     if (!clp_output_ready(run))
         return false;
@@ -323,6 +340,26 @@ static PyObject *end(int code)
     if (code == 0 || code == 130)
         Py_RETURN_NONE; /* not SystemExit, whose traceback PYTHONINSPECT would show */
     return clp_console_exit(code);
+}
+
+/* Runs the program of a rank that is left out. It finds a `profile` that marks nothing. */
+static PyObject *run_unprofiled(struct clp_run *run)
+{
+    if (!clp_program_prepare(&run->options))
+        return complain_of_exception(1);
+    silence(run);
+    int code = clp_program_set_up(&run->options);
+    if (code != 0)
+        return end(code);
+    PyObject *module = run->options.builtin ? PyImport_ImportModule("clineprof._boot.spawning") : Py_NewRef(Py_None);
+    PyObject *done = module == NULL || !run->options.builtin ? Py_XNewRef(module)
+                                                             : PyObject_CallMethod(module, "be_idle", NULL);
+    Py_XDECREF(module);
+    if (done == NULL)
+        return complain_of_exception(1);
+    Py_DECREF(done);
+    run->end = clp_program_run(&run->options, (struct clp_program_hook){.data = run});
+    return end(run->end.code);
 }
 
 static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
@@ -421,6 +458,8 @@ PyObject *clp_run_main(PyObject *profiler_type, PyObject *words)
     if (run->options.line_by_line && run->options.child_processes)
         run->recording.family = clp_run_id_new();
     run->recording.is_first = true;
+    if (is_left_out(&run->options))
+        return run_unprofiled(run);
     return keep_path(run) ? run_program(run, profiler_type) : NULL;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "merge.h"
-#include "profile/profile_merge.h"
 #include "base/escape.h"
 #include "export.h"
-#include "dedupe_processes.h"
+#include "formats/lprof/dedupe_processes.h"
 #include "cli/command_line.h"
 #include "cli/progress.h"
 #include "bridge/reading.h"
@@ -55,12 +54,9 @@ static bool merge_file(struct merging *merging, const char *path)
     struct clp_profile one;
 
     clp_profile_init(&one, merging->sum->mem);
-    enum clp_dedupe_result result = read_file(merging, path, &one)
-                                        ? clp_dedupe_take(&merging->once, merging->sum, &one, path)
-                                        : CLP_DEDUPE_FAILED;
-    bool done = result != CLP_DEDUPE_FAILED;
-    if (result == CLP_DEDUPE_ADD && clp_profile_merge(merging->sum, &one) != CLP_OK) {
-        clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
+    bool done = read_file(merging, path, &one);
+    if (done && !clp_dedupe_merge(&merging->once, merging->sum, &one, path)) {
+        clp_console_complain(me, clp_buf_text(&merging->once.complaint));
         done = false;
     }
     clp_profile_clear(&one);
@@ -120,10 +116,9 @@ static void say_variants(const struct clp_profile *sum)
 
 bool clp_merge_files(char *const *files, int count, int notes, struct clp_profile *sum)
 {
-    struct merging merging = {.progress = clp_progress_start(),
-                              .once = clp_dedupe_start(sum->mem),
-                              .sum = sum,
-                              .notes_to = notes};
+    struct merging merging = {.progress = clp_progress_start(), .sum = sum, .notes_to = notes};
+
+    clp_dedupe_init(&merging.once, count > 1, sum->mem);
     bool done = merge_each(&merging, files, count) &&
                 (!merging.once.again || merge_again(&merging, files, count));
 

@@ -6,7 +6,7 @@
 #include "profile/profile.h"
 #include <stdbool.h>
 
-/* Adds the files to the sum; each process counts once (dedupe_processes.h). A note about a file, such as that its run
+/* Adds the files to the sum; each process counts once (formats/lprof/dedupe_processes.h). A note about a file, such as that its run
  * still goes on, is printed to the descriptor `notes`. False after a complaint about a file; the sum then holds the
  * files before it. */
 bool clp_merge_files(char *const *files, int count, int notes, struct clp_profile *sum);

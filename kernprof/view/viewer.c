@@ -37,7 +37,7 @@ static bool is_text(const struct clp_view_options *options)
 static bool only_reads(const struct clp_view_options *options)
 {
     return is_text(options) && options->file_count == 1 && !options->read_sources &&
-           !options->by_statement && options->process.count == 0;
+           !options->by_statement && options->process.count == 0 && !options->spread && options->by == NULL;
 }
 
 /* Reads the files. Notes about live files go to standard output, above the report, if the report goes there; else to
@@ -69,7 +69,8 @@ static struct clp_report_options report_options(const struct clp_view_options *v
     return options;
 }
 
-static int print_report(const struct clp_view_options *view, const struct clp_profile *profile)
+/* heading: a line above the report; or NULL */
+static int print_report(const struct clp_view_options *view, const struct clp_profile *profile, const char *heading)
 {
     struct clp_print_options show = {.name = me, .outfile = view->outfile, .color = view->show.color, .rich = view->show.rich,
                                      .options = report_options(view)};
@@ -79,6 +80,9 @@ static int print_report(const struct clp_view_options *view, const struct clp_pr
     if (!view->read_sources)
         clp_reading_note_sources(profile, &note);
     show.processes = view->processes;
+    show.ranks = view->ranks;
+    show.spread = view->spread;
+    show.heading = heading;
     show.note = clp_buf_text(&note);
     show.mp = view->show.mp;
     clp_memory_table_options_set(&show.table, &view->show);
@@ -100,6 +104,16 @@ static int make_export(const struct clp_view_options *view, struct clp_profile *
     return 1;
 }
 
+/* Shows the sum of some processes (--by). */
+static int view_part(const void *data, struct clp_profile *part, const char *heading)
+{
+    const struct clp_view_options *options = data;
+
+    if (options->by_statement)
+        clp_folding_fold(part);
+    return print_report(options, part, heading);
+}
+
 static int view(const struct clp_view_options *options, struct clp_mem *mem)
 {
     struct clp_profile profile;
@@ -108,10 +122,12 @@ static int view(const struct clp_view_options *options, struct clp_mem *mem)
     int code = read_all(options, &profile) ? 0 : 1;
     if (code == 0 && options->process.count != 0)
         code = clp_byprocess_pick(&profile, options->process.items) ? 0 : 1;
-    if (code == 0 && options->by_statement)
+    if (code == 0 && options->by == NULL && options->by_statement)
         clp_folding_fold(&profile);
-    if (code == 0)
-        code = is_text(options) ? print_report(options, &profile) : make_export(options, &profile);
+    if (code == 0 && options->by != NULL)
+        code = clp_byprocess_each(&profile, options->by, view_part, options);
+    else if (code == 0)
+        code = is_text(options) ? print_report(options, &profile, NULL) : make_export(options, &profile);
     clp_profile_clear(&profile);
     return code;
 }
@@ -143,6 +159,10 @@ static bool answer(const struct clp_view_options *options, struct clp_buf *text,
 
 static bool refuse_outfile(const struct clp_view_options *options)
 {
+    if (options->by != NULL && (!is_text(options) || options->outfile != NULL)) {
+        clp_console_complain(me, "--by prints reports as text; --process makes other formats, and files, of some processes");
+        return true;
+    }
     return clp_overwrite_refuse(&(struct clp_overwrite){
         .program = me, .path = options->outfile, .files = options->files, .file_count = options->file_count,
         .sums = strcmp(options->format, "lprof") == 0});

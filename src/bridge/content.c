@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "content.h"
+#include "formats/lprof/dedupe_processes.h"
 #include "formats/lprof/wire_reader.h"
 #include "load.h"
 #include "profile/profile_merge.h"
@@ -60,26 +61,74 @@ static void raise(const char *path, const struct clp_fault *fault, struct clp_me
     }
 }
 
-static bool add_file(PyObject *path, struct clp_profile *sum)
+/* Adds a profile to the sum, each process once. False with an exception set. */
+static bool merge(struct clp_dedupe *once, struct clp_profile *sum, struct clp_profile *one, const char *name)
 {
+    if (clp_dedupe_merge(once, sum, one, name))
+        return true;
+    PyErr_SetString(PyExc_ValueError, clp_buf_text(&once->complaint));
+    return false;
+}
+
+static bool add_file(PyObject *path, struct clp_dedupe *once, struct clp_profile *sum)
+{
+    struct clp_profile one;
     struct clp_fault fault;
     PyObject *name;
 
     if (!PyUnicode_FSConverter(path, &name))
         return false;
-    clp_status status = clp_reading_merge(PyBytes_AS_STRING(name), sum, NULL, &fault);
-    if (status != CLP_OK)
+    clp_profile_init(&one, sum->mem);
+    bool good = clp_reading_file(PyBytes_AS_STRING(name), false, &one, NULL, &fault) == CLP_OK;
+    if (!good)
         raise(PyBytes_AS_STRING(name), &fault, sum->mem);
+    else
+        good = merge(once, sum, &one, PyBytes_AS_STRING(name));
+    clp_profile_clear(&one);
     Py_DECREF(name);
-    return status == CLP_OK;
+    return good;
 }
 
-static bool add_files(PyObject *paths, struct clp_profile *sum)
+/* Adds the content of a .lprof file, the one of this number. False with an exception set. */
+static bool add_bytes(PyObject *content, Py_ssize_t number, struct clp_dedupe *once, struct clp_profile *sum)
+{
+    struct clp_profile one;
+    char *bytes, name[32];
+    Py_ssize_t count;
+
+    (void)snprintf(name, sizeof name, "profile %zd", number);
+    clp_profile_init(&one, sum->mem);
+    bool good = PyBytes_AsStringAndSize(content, &bytes, &count) == 0 && clp_content_read(bytes, count, &one) &&
+                merge(once, sum, &one, name);
+    clp_profile_clear(&one);
+    return good;
+}
+
+static bool add_each(PyObject *items, bool are_files, struct clp_dedupe *once, struct clp_profile *sum)
 {
     bool good = true;
 
-    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(paths); i++)
-        good = add_file(PyTuple_GET_ITEM(paths, i), sum);
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(items); i++)
+        good = are_files ? add_file(PyTuple_GET_ITEM(items, i), once, sum)
+                         : add_bytes(PyTuple_GET_ITEM(items, i), i + 1, once, sum);
+    return good;
+}
+
+/* Makes the sum of profiles, paths of files or contents, in which each process counts once. False with an exception
+ * set. */
+static bool add_all(PyObject *items, bool are_files, struct clp_profile *sum)
+{
+    struct clp_mem *mem = sum->mem;
+    struct clp_dedupe once;
+
+    clp_dedupe_init(&once, PyTuple_GET_SIZE(items) > 1, mem);
+    bool good = add_each(items, are_files, &once, sum);
+    if (good && once.again) {
+        once.round = true;
+        clp_profile_clear(sum);
+        good = add_each(items, are_files, &once, sum);
+    }
+    clp_dedupe_clear(&once);
     return good;
 }
 
@@ -90,7 +139,7 @@ PyObject *clp_content_of_files(PyObject *module, PyObject *paths)
 
     (void)module;
     clp_profile_init(&sum, &mem);
-    PyObject *dict = add_files(paths, &sum) ? clp_content_dict(&sum) : NULL;
+    PyObject *dict = add_all(paths, true, &sum) ? clp_content_dict(&sum) : NULL;
     clp_profile_clear(&sum);
     return dict;
 }
@@ -102,7 +151,7 @@ PyObject *clp_content_sum(PyObject *module, PyObject *paths)
 
     (void)module;
     clp_profile_init(&sum, &mem);
-    PyObject *bytes = add_files(paths, &sum) ? clp_content_of(&sum) : NULL;
+    PyObject *bytes = add_all(paths, true, &sum) ? clp_content_of(&sum) : NULL;
     clp_profile_clear(&sum);
     return bytes;
 }
@@ -195,6 +244,18 @@ static bool add_content(PyObject *content, PyObject *name, struct clp_profile *s
     }
     clp_profile_clear(&profile);
     return good;
+}
+
+PyObject *clp_content_merge(PyObject *module, PyObject *contents)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile sum;
+
+    (void)module;
+    clp_profile_init(&sum, &mem);
+    PyObject *bytes = add_all(contents, false, &sum) ? clp_content_of(&sum) : NULL;
+    clp_profile_clear(&sum);
+    return bytes;
 }
 
 PyObject *clp_content_total(PyObject *module, PyObject *arguments)

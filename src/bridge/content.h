@@ -27,6 +27,10 @@ PyObject *clp_content_sum(PyObject *module, PyObject *paths);
  * the most time of their own, as a str; "" where nothing ran. ValueError when the bytes are no profile. */
 PyObject *clp_content_hottest(PyObject *module, PyObject *arguments);
 
+/* The Python function merge(*contents): the sum of profiles, each process once (dedupe_processes.h), as the content of a
+ * .lprof file. ValueError when one of them is no profile, or cannot be taken apart. */
+PyObject *clp_content_merge(PyObject *module, PyObject *contents);
+
 /* The Python function total(contents, name=None): the sum of profiles, as a dict of clp_content_dict. name(file)
  * returns another name for a file, or None. */
 PyObject *clp_content_total(PyObject *module, PyObject *arguments);

@@ -74,6 +74,22 @@ static bool is_zero(const struct clp_profile_function *function, size_t at)
     return true;
 }
 
+static PyObject *spread_of(const void *line)
+{
+    const struct clp_profile_spread *spread = &((const struct clp_profile_line *)line)->spread;
+
+    return Py_BuildValue("(KKIII)", (unsigned long long)spread->least, (unsigned long long)spread->most,
+                         (unsigned)spread->least_in, (unsigned)spread->most_in, (unsigned)spread->count);
+}
+
+static bool has_spread(const struct clp_profile_function *function)
+{
+    for (size_t i = 0; i < function->line_count; i++)
+        if (function->lines[i].spread.count != 0)
+            return true;
+    return false;
+}
+
 /* Columns of zeros are left out. */
 static PyObject *lines_of(const struct clp_profile_function *function)
 {
@@ -173,7 +189,9 @@ static PyObject *function_of(const void *item)
                              LIST_OF(function->callees, function->callee_count, callee_of)) &&
                 clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&
                 clp_dict_set(dict, "source", source_of(function)) &&
-                clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed));
+                clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed)) &&
+                (!has_spread(function) ||
+                 clp_dict_set(dict, "spread", LIST_OF(function->lines, function->line_count, spread_of)));
 
     if (!good)
         Py_CLEAR(dict);
@@ -212,6 +230,34 @@ static PyObject *series_of(const void *item)
     return dict;
 }
 
+/* A text that is not known is left out. */
+static bool set_known(PyObject *dict, const char *key, const char *text)
+{
+    return text == NULL || set_text(dict, key, text);
+}
+
+static PyObject *process_of(const void *item)
+{
+    const struct clp_profile_process *process = item;
+    PyObject *dict = PyDict_New();
+    bool good = dict != NULL && clp_dict_set(dict, "pid", PyLong_FromUnsignedLongLong(process->pid)) &&
+                clp_dict_set(dict, "parent", PyLong_FromUnsignedLongLong(process->parent)) &&
+                clp_dict_set(dict, "start", PyFloat_FromDouble(process->start)) &&
+                clp_dict_set(dict, "wall", PyLong_FromUnsignedLongLong(process->wall)) &&
+                clp_dict_set(dict, "self", PyLong_FromUnsignedLongLong(process->self)) &&
+                clp_dict_set(dict, "events", PyLong_FromUnsignedLongLong(process->events)) &&
+                set_known(dict, "name", process->name) && set_known(dict, "host", process->host) &&
+                set_known(dict, "boot", process->boot) && set_known(dict, "rank", process->rank) &&
+                (process->pid_namespace == 0 ||
+                 clp_dict_set(dict, "pid_namespace", PyLong_FromUnsignedLongLong(process->pid_namespace))) &&
+                (process->restart == 0 ||
+                 clp_dict_set(dict, "restart", PyLong_FromUnsignedLongLong(process->restart)));
+
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
 /* A calling context as Call in _profile/__init__.py has it, with a function's place in the place of the function. */
 static PyObject *call_of(const struct clp_profile_call *call, uint64_t self)
 {
@@ -241,12 +287,6 @@ static PyObject *calls_of(const struct clp_profile *profile)
     return list;
 }
 
-/* Sets a text of meta. A text that is not known is left out. */
-static bool set_meta_text(PyObject *dict, const char *key, const char *text)
-{
-    return text == NULL || set_text(dict, key, text);
-}
-
 static bool set_meta_number(PyObject *dict, const char *key, uint64_t number)
 {
     return clp_dict_set(dict, key, PyLong_FromUnsignedLongLong(number));
@@ -262,7 +302,7 @@ static bool set_meta_seconds(PyObject *dict, const char *key, double seconds)
     return clp_dict_set(dict, key, PyFloat_FromDouble(seconds));
 }
 
-#define SET_TEXT set_meta_text
+#define SET_TEXT set_known
 #define SET_COUNT set_meta_number
 #define SET_ASKED set_meta_number
 #define SET_TIME set_meta_number
@@ -306,6 +346,8 @@ PyObject *clp_load_dict(const struct clp_profile *profile)
                 clp_dict_set(dict, "timeline",
                              LIST_OF(profile->series, profile->series_count, series_of)) &&
                 clp_dict_set(dict, "meta", meta_of(&profile->meta)) &&
+                clp_dict_set(dict, "processes",
+                             LIST_OF(profile->processes, profile->process_count, process_of)) &&
                 clp_dict_set(dict, "calls", calls_of(profile)) &&
                 set_meta_number(dict, "calls_cut", profile->calls_cut) &&
                 clp_dict_set(dict, "allocated_tells", PyBool_FromLong(clp_columns_allocated_tells(profile)));

@@ -4,6 +4,8 @@
 #include "console.h"
 #include "paper.h"
 #include "report/process_table.h"
+#include "report/spread_table.h"
+#include "report/table.h"
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -16,15 +18,24 @@ static int complain_of_memory(const struct clp_print_options *print)
     return 1;
 }
 
+static void add_heading(const struct clp_print_options *print, bool marked, struct clp_buf *text)
+{
+    if (print->heading != NULL)
+        clp_buf_add_format(text, "%s==== %s ====\n\n", marked ? CLP_MARK_HEADING : "", print->heading);
+}
+
 /* Makes the report, with the note at its end. False: memory ran out. */
 static bool make_text(const struct clp_profile *profile, const struct clp_print_options *print,
                       const struct clp_report_options *options, struct clp_buf *text)
 {
     bool whole = clp_report_text(profile, options, text) == CLP_OK;
-
     clp_buf_add_text(text, print->note != NULL ? print->note : "");
     if (print->processes)
         clp_process_table_add(profile, options->marked, text);
+    if (print->ranks)
+        clp_rank_table_add(profile, options->marked, text);
+    if (print->spread)
+        clp_spread_table_add(profile, options->folder, options->marked, text);
     return whole && !text->failed;
 }
 
@@ -42,6 +53,7 @@ static bool print_on(PyObject *paper, const struct clp_profile *profile, const s
     options.hottest = options.choice.bodies_last = true;
     if (clp_report_suits_files(profile, &options))
         options.tables = CLP_TABLES_FILES;
+    add_heading(print, true, &text);
     bool whole = print->mp ? clp_memory_table_text(profile, &table, &text) == CLP_OK
                            : make_text(profile, print, &options, &text);
     bool painted = whole && clp_paper_paint(paper, &text);
@@ -89,6 +101,7 @@ static bool put_all(void *data, int descriptor)
     printing->descriptor = descriptor;
     printing->options.drain = printing->table.drain = (struct clp_drain){put_piece, printing};
     clp_buf_init(&text, printing->profile->mem);
+    add_heading(print, false, &text);
     printing->whole =
         print->mp ? clp_memory_table_text(printing->profile, &printing->table, &text) == CLP_OK
                   : make_text(printing->profile, print, &printing->options, &text);

@@ -16,7 +16,8 @@ struct clp_print_options {
     bool mp;          /* memory_profiler's table in place of the report */
     struct clp_memory_table_options table;
     const char *note; /* a line below the report; or NULL */
-    bool processes;   /* a table of the processes below the note */
+    bool processes, ranks, spread; /* tables of the processes, of ranks, and of lines that differ, below the note */
+    const char *heading; /* a line above the report; or NULL */
     /* `folder` is ignored: it is the working directory. `unit` may be CLP_UNIT_USUAL. */
     struct clp_report_options options;
 };

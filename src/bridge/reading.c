@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading.h"
-#include "profile/profile_merge.h"
 #include "profile/source_block.h"
 #include "profile/texts.h"
 #include "os/file.h"
@@ -172,18 +171,6 @@ clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile 
     profile->denied |= 0666 & ~clp_file_rights(path);
     fault->status = status;
     return status;
-}
-
-clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct clp_buf *notes,
-                             struct clp_fault *fault)
-{
-    struct clp_profile one;
-
-    clp_profile_init(&one, sum->mem);
-    if (clp_reading_file(path, false, &one, notes, fault) == CLP_OK)
-        fault->status = clp_profile_merge(sum, &one);
-    clp_profile_clear(&one);
-    return fault->status;
 }
 
 /* ---- source that a profile lacks ---- */

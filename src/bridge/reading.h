@@ -15,11 +15,6 @@
 clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile *profile,
                             struct clp_buf *notes, struct clp_fault *fault);
 
-/* Reads the file as clp_reading_file does, and adds it to the sum. The sum is as it was when the file cannot be
- * read. */
-clp_status clp_reading_merge(const char *path, struct clp_profile *sum, struct clp_buf *notes,
-                             struct clp_fault *fault);
-
 /* False when standard input is named twice, or is a terminal; stderr has been told. */
 bool clp_reading_check_names(char *const *names, int count);
 

@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -23,6 +24,47 @@ static uint64_t pid_namespace(void)
     return stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
 }
 
+/* ---- ranks ---- */
+
+/* The variables in which launchers give the rank and the number of processes. The first row whose variables are both
+ * set decides. A single process has no rank. `count` is NULL when the launcher does not tell how many processes there
+ * are; then there is always a rank. */
+static const struct {
+    const char *rank, *count;
+} launchers[] = {
+    {"RANK", "WORLD_SIZE"},                          /* torchrun */
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, /* OpenMPI */
+    {"PMIX_RANK", NULL},
+    {"PMI_RANK", "PMI_SIZE"},               /* MPICH and kin */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, /* srun; a batch script has only the first variable */
+    {"JOB_COMPLETION_INDEX", NULL},         /* an indexed job of Kubernetes */
+};
+
+static bool is_number(const char *text)
+{
+    return text != NULL && *text != 0 && strlen(text) < 10 && text[strspn(text, "0123456789")] == 0;
+}
+
+const char *clp_identity_rank(void)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *rank = getenv(launchers[i].rank);
+        const char *count = launchers[i].count != NULL ? getenv(launchers[i].count) : "2";
+        if (is_number(rank) && is_number(count))
+            return atoi(count) > 1 ? rank : NULL;
+    }
+    return NULL;
+}
+
+const char *clp_identity_restart(void)
+{
+    const char *count = getenv("TORCHELASTIC_RESTART_COUNT");
+
+    return is_number(count) ? count : "0";
+}
+
+/* ---- all of it ---- */
+
 void clp_identity_here(struct clp_identity *me)
 {
     struct utsname system;
@@ -32,6 +74,9 @@ void clp_identity_here(struct clp_identity *me)
     clp_proc_boot(me->boot, sizeof me->boot);
     if (uname(&system) == 0)
         (void)snprintf(me->host, sizeof me->host, "%.63s", system.nodename);
+    if (clp_identity_rank() != NULL)
+        (void)snprintf(me->rank, sizeof me->rank, "%s", clp_identity_rank());
+    me->restart = (uint64_t)atoi(clp_identity_restart());
 }
 
 uint32_t clp_identity_user(void)

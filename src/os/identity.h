@@ -15,10 +15,18 @@ struct clp_identity {
     uint64_t pid_namespace; /* 0: not known */
     char boot[40];          /* names one start of one machine (clp_proc_boot) */
     char host[64];          /* the machine's name, for people; containers may share one */
+    char rank[16];          /* among the processes that mpirun, srun or torchrun has started; "": none */
+    uint64_t restart;       /* how often torchrun has started this rank again */
 };
 
 /* Fills in the identity of this process. */
 void clp_identity_here(struct clp_identity *me);
+
+/* The rank of this process, digits; NULL: it has none. Borrowed from the environment. */
+const char *clp_identity_rank(void);
+
+/* How often torchrun has started this process again, digits; "0": not, or there is no torchrun. */
+const char *clp_identity_restart(void);
 
 /* Was the process started on this machine, after the machine's last start? If so, its clocks are ours. */
 bool clp_identity_same_boot(const struct clp_identity *whose);

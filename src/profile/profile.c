@@ -116,6 +116,9 @@ static void clear_series(struct clp_mem *mem, struct clp_profile_series *series)
 static void clear_process(struct clp_mem *mem, struct clp_profile_process *process)
 {
     clp_mem_free_text(mem, process->name);
+    clp_mem_free_text(mem, process->host);
+    clp_mem_free_text(mem, process->boot);
+    clp_mem_free_text(mem, process->rank);
     clp_mem_free(mem, process->numbers, process->numbers_bytes, 1);
 }
 
@@ -142,6 +145,9 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.command);
     clp_mem_free_text(mem, profile->meta.memory);
     clp_mem_free_text(mem, profile->meta.leak_epoch);
+    clp_mem_free_text(mem, profile->meta.host);
+    clp_mem_free_text(mem, profile->meta.boot);
+    clp_mem_free_text(mem, profile->meta.rank);
     clp_mem_free_text(mem, profile->meta.counter1);
     clp_mem_free_text(mem, profile->meta.counter2);
     clp_mem_free_text(mem, profile->meta.counter3);
@@ -445,6 +451,13 @@ clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const 
     return CLP_OK;
 }
 
+/* Sets *copy to a copy of the text, if there is one. */
+static bool copy_text(struct clp_mem *mem, const char *text, char **copy)
+{
+    *copy = text != NULL ? clp_mem_copy_text(mem, text, strlen(text)) : NULL;
+    return (*copy == NULL) == (text == NULL);
+}
+
 clp_status clp_profile_add_process(struct clp_profile *profile,
                                    const struct clp_profile_process *process)
 {
@@ -455,12 +468,12 @@ clp_status clp_profile_add_process(struct clp_profile *profile,
     RESERVE(status, mem, profile->processes, profile->process_room, profile->process_count);
     if (status != CLP_OK)
         return status;
-    if (copy.name != NULL)
-        copy.name = clp_mem_copy_text(mem, process->name, strlen(process->name));
-    if (copy.numbers != NULL)
-        copy.numbers = clp_mem_alloc(mem, process->numbers_bytes, 1);
-    if ((copy.name == NULL) != (process->name == NULL) ||
-        (copy.numbers == NULL) != (process->numbers == NULL)) {
+    copy.numbers = process->numbers != NULL ? clp_mem_alloc(mem, process->numbers_bytes, 1) : NULL;
+    bool good = copy_text(mem, process->name, &copy.name);
+    good &= copy_text(mem, process->host, &copy.host);
+    good &= copy_text(mem, process->boot, &copy.boot);
+    good &= copy_text(mem, process->rank, &copy.rank);
+    if (!good || (copy.numbers == NULL) != (process->numbers == NULL)) {
         clear_process(mem, &copy);
         return CLP_NO_MEMORY;
     }
@@ -468,6 +481,19 @@ clp_status clp_profile_add_process(struct clp_profile *profile,
         memcpy(copy.numbers, process->numbers, process->numbers_bytes);
     profile->processes[profile->process_count++] = copy;
     return CLP_OK;
+}
+
+clp_status clp_profile_set_identity(struct clp_profile *profile, const struct clp_identity *who)
+{
+    struct clp_profile_meta *meta = &profile->meta;
+
+    meta->pid = who->pid;
+    meta->pid_namespace = who->pid_namespace;
+    meta->restart = who->restart;
+    if (clp_profile_set_text(profile, &meta->host, who->host[0] != 0 ? who->host : NULL) != CLP_OK ||
+        clp_profile_set_text(profile, &meta->boot, who->boot[0] != 0 ? who->boot : NULL) != CLP_OK)
+        return CLP_NO_MEMORY;
+    return clp_profile_set_text(profile, &meta->rank, who->rank[0] != 0 ? who->rank : NULL);
 }
 
 uint64_t clp_profile_self(const struct clp_profile *profile)

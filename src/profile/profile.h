@@ -22,16 +22,26 @@
 #include "base/hashmap.h"
 #include "base/mem.h"
 #include "measures.h"
+#include "os/identity.h"
 #include "source.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* How much self time the processes of a sum spent in a line: the least and the most, in nanoseconds, and in which
+ * process, as its place in profile->processes. count: the number of processes in which the line ran; 0: not known, or
+ * the profile is of one process. */
+struct clp_profile_spread {
+    uint64_t least, most;
+    uint32_t least_in, most_in, count;
+};
+
 struct clp_profile_line {
     int32_t line; /* 1-based line number in the file */
     struct clp_measures measures;
     bool running; /* was the line being executed when the profile was taken, before the run had ended? */
+    struct clp_profile_spread spread;
 };
 
 /* A verdict: the live memory of the line grew from epoch to epoch (design section 3, live). */
@@ -71,10 +81,17 @@ struct clp_profile_series {
     size_t mark_count, mark_room;
 };
 
+/* Of so many processes a sum keeps the numbers apart. Further ones are only in the sum. */
+#define CLP_PROFILE_NUMBERS 256
+
 /* One of several processes. The profile is the sum of their numbers. */
 struct clp_profile_process {
     uint64_t pid, parent; /* parent: the pid of its parent in the same run; 0: no parent there, or not known */
     double start;         /* seconds since 1970; pid and start together identify a process */
+    uint64_t pid_namespace; /* 0: not known */
+    uint64_t restart;     /* how often torchrun has started the rank again */
+    char *host, *boot;    /* the machine, and its start, as struct clp_identity has them; NULL: not known */
+    char *rank;           /* digits; NULL: none */
     uint64_t wall, self;  /* nanoseconds: from the process's start to its end; spent in lines of the profile */
     uint64_t events;
     char *name;           /* the name that the program gave to the process; NULL: none */
@@ -132,7 +149,7 @@ struct clp_profile_call {
 
 /* How the profile was recorded. Unknown strings are NULL, unknown numbers 0.
  *
- * Merging keeps the first known value of a text, of pid, start and own_bytes. It lists different tracers. It sums
+ * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists different tracers. It sums
  * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes.
  * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source,
  * gc_cleared, has_cpu, has_queue, has_called, has_io, has_faults and has_switches. Counters are told apart by their names; what finds
@@ -145,6 +162,8 @@ struct clp_profile_meta {
                     * "mixed" after a merge of different kinds */
     uint64_t pid;
     double start;         /* seconds since 1970 */
+    char *host, *boot, *rank; /* these and the next two are as in struct clp_profile_process */
+    uint64_t pid_namespace, restart;
     uint64_t wall;        /* nanoseconds from start to snapshot */
     uint64_t overhead;    /* estimated nanoseconds that the profiler itself took */
     uint64_t overhead_error; /* the error of overhead, plus or minus, in nanoseconds; 0: not known */
@@ -186,6 +205,11 @@ struct clp_profile_meta {
     X(memory, TEXT)                 \
     X(pid, COUNT)                   \
     X(start, SECONDS)               \
+    X(host, TEXT)                   \
+    X(boot, TEXT)                   \
+    X(pid_namespace, ASKED)         \
+    X(rank, TEXT)                   \
+    X(restart, ASKED)               \
     X(wall, TIME)                   \
     X(overhead, TIME)               \
     X(overhead_error, TIME)         \
@@ -301,6 +325,9 @@ clp_status clp_profile_add_mark(struct clp_profile *profile, struct clp_profile_
 /* Appends a copy of the process. CLP_NO_MEMORY leaves the profile as it was. */
 clp_status clp_profile_add_process(struct clp_profile *profile,
                                    const struct clp_profile_process *process);
+
+/* Stores which process the profile is of: pid, host, boot, rank and the like of meta. */
+clp_status clp_profile_set_identity(struct clp_profile *profile, const struct clp_identity *who);
 
 /* Returns the sum of the self times of all lines, in nanoseconds. */
 uint64_t clp_profile_self(const struct clp_profile *profile);

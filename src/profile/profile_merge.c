@@ -34,10 +34,54 @@ static size_t count_new_lines(const struct clp_profile_function *into,
     return fresh;
 }
 
+/* What the lines of `from` must know of the sum. */
+struct joining {
+    uint32_t first;       /* the place in profile->processes that its first process gets */
+    bool is_one, several; /* is `from` of one process, and will the sum be of several? */
+    struct clp_counter_places counters;
+};
+
+/* The spread of a line of `from` in the sum. */
+static struct clp_profile_spread spread_of(const struct joining *joining, const struct clp_profile_line *line)
+{
+    struct clp_profile_spread spread = line->spread;
+
+    if (!joining->several)
+        return spread;
+    if (joining->is_one)
+        return (struct clp_profile_spread){line->measures.self, line->measures.self, joining->first, joining->first, 1};
+    spread.least_in += joining->first;
+    spread.most_in += joining->first;
+    return spread;
+}
+
+static void merge_spread(struct clp_profile_spread *into, const struct clp_profile_spread from)
+{
+    if (into->count == 0 || (from.count != 0 && from.least < into->least)) {
+        into->least = from.least;
+        into->least_in = from.least_in;
+    }
+    if (into->count == 0 || (from.count != 0 && from.most > into->most)) {
+        into->most = from.most;
+        into->most_in = from.most_in;
+    }
+    into->count += from.count;
+}
+
+/* Stores the spread of the lines of a profile that was of one process so far. */
+static void begin_spread(struct clp_profile *profile)
+{
+    const struct joining joining = {.is_one = true, .several = true};
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        for (size_t j = 0; j < profile->functions[i].line_count; j++)
+            profile->functions[i].lines[j].spread = spread_of(&joining, &profile->functions[i].lines[j]);
+}
+
 /* Merges two ascending lists of lines from the back, so that one pass in place is enough. Inserting line by line would
  * take quadratic time where the lines of two large functions alternate. */
 static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_function *into,
-                              const struct clp_profile_function *from, const struct clp_counter_places *counters)
+                              const struct clp_profile_function *from, const struct joining *joining)
 {
     size_t fresh = count_new_lines(into, from);
 
@@ -47,17 +91,19 @@ static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_fu
     into->line_count = out;
     while (j > 0) {
         struct clp_profile_line other = from->lines[j - 1];
-        if (!counters->same)
-            clp_counters_move(&other.measures, counters);
+        if (!joining->counters.same)
+            clp_counters_move(&other.measures, &joining->counters);
         if (i > 0 && into->lines[i - 1].line > other.line) {
             into->lines[--out] = into->lines[--i];
         } else if (i > 0 && into->lines[i - 1].line == other.line) {
             into->lines[--out] = into->lines[--i];
             clp_measures_merge(&into->lines[out].measures, &other.measures);
             into->lines[out].running |= other.running;
+            merge_spread(&into->lines[out].spread, spread_of(joining, &other));
             j--;
         } else {
             into->lines[--out] = other;
+            into->lines[out].spread = spread_of(joining, &other);
             j--;
         }
     }
@@ -170,14 +216,14 @@ static clp_status find_joined(struct clp_profile *into, const struct clp_profile
 
 /* Sets *place to the place in `into` of the function that `from` was added to. */
 static clp_status merge_function(struct clp_profile *into, const struct clp_profile_function *from,
-                                 const struct clp_counter_places *counters, uint32_t *place)
+                                 const struct joining *joining, uint32_t *place)
 {
     struct clp_profile_function *function;
 
     if (find_joined(into, from, &function) != CLP_OK)
         return CLP_NO_MEMORY;
     *place = (uint32_t)(function - into->functions);
-    if (merge_lines(into, function, from, counters) != CLP_OK || clp_missed_merge(into, function, from) != CLP_OK)
+    if (merge_lines(into, function, from, joining) != CLP_OK || clp_missed_merge(into, function, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->leak_count; i++)
         if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
@@ -194,17 +240,15 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
     return CLP_OK;
 }
 
-static clp_status merge_functions(struct clp_profile *into, const struct clp_profile *from)
+static clp_status merge_functions(struct clp_profile *into, const struct clp_profile *from,
+                                  const struct joining *joining)
 {
     size_t count = from->function_count;
     uint32_t *places = clp_mem_alloc(into->mem, count, sizeof *places);
     clp_status status = places != NULL || count == 0 ? CLP_OK : CLP_NO_MEMORY;
-    struct clp_counter_places counters;
 
-    if (status == CLP_OK)
-        status = clp_counters_place(into, &from->meta, &counters);
     for (size_t i = 0; i < count && status == CLP_OK; i++)
-        status = merge_function(into, &from->functions[i], &counters, &places[i]);
+        status = merge_function(into, &from->functions[i], joining, &places[i]);
     if (status == CLP_OK)
         status = clp_profile_merge_calls(into, from, places);
     clp_mem_free(into->mem, places, count, sizeof *places);
@@ -306,11 +350,25 @@ static clp_status merge_epoch(struct clp_profile *into, const char *theirs)
     return clp_profile_set_text(into, &into->meta.leak_epoch, ours == NULL ? theirs : "mixed");
 }
 
+static clp_status merge_identity(struct clp_profile *into, const struct clp_profile_meta *from)
+{
+    struct clp_profile_meta *meta = &into->meta;
+
+    meta->pid = from->pid;
+    meta->pid_namespace = from->pid_namespace;
+    meta->restart = from->restart;
+    if (clp_profile_set_text(into, &meta->host, from->host) != CLP_OK ||
+        clp_profile_set_text(into, &meta->boot, from->boot) != CLP_OK)
+        return CLP_NO_MEMORY;
+    return clp_profile_set_text(into, &meta->rank, from->rank);
+}
+
 static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_meta *from)
 {
     struct clp_profile_meta *meta = &into->meta;
 
-    meta->pid = meta->pid != 0 ? meta->pid : from->pid;
+    if (meta->pid == 0 && merge_identity(into, from) != CLP_OK)
+        return CLP_NO_MEMORY;
     meta->start = meta->start != 0 ? meta->start : from->start;
     meta->own_bytes = meta->own_bytes != 0 ? meta->own_bytes : from->own_bytes;
     meta->wall = clp_measures_sum(meta->wall, from->wall);
@@ -349,18 +407,36 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     return keep_text(into, &meta->command, from->command);
 }
 
+static clp_status merge_processes(struct clp_profile *into, const struct clp_profile *from)
+{
+    clp_status status = CLP_OK;
+
+    for (size_t i = 0; i < from->process_count && status == CLP_OK; i++) {
+        struct clp_profile_process process = from->processes[i]; /* borrowed */
+        if (into->process_count >= CLP_PROFILE_NUMBERS)
+            process.numbers = NULL;
+        status = clp_profile_add_process(into, &process);
+    }
+    return status;
+}
+
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
 {
+    struct joining joining = {.first = (uint32_t)into->process_count, .is_one = from->process_count == 1,
+                              .several = into->process_count + from->process_count > 1};
+
     into->denied |= from->denied;
-    if (merge_functions(into, from) != CLP_OK || merge_files(into, from) != CLP_OK)
+    if (joining.several && into->process_count == 1)
+        begin_spread(into);
+    if (clp_counters_place(into, &from->meta, &joining.counters) != CLP_OK)
+        return CLP_NO_MEMORY;
+    if (merge_functions(into, from, &joining) != CLP_OK || merge_files(into, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->series_count; i++) {
         if (merge_series(into, &from->series[i]) != CLP_OK)
             return CLP_NO_MEMORY;
     }
-    for (size_t i = 0; i < from->process_count; i++) {
-        if (clp_profile_add_process(into, &from->processes[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-    }
+    if (merge_processes(into, from) != CLP_OK)
+        return CLP_NO_MEMORY;
     return merge_meta(into, &from->meta);
 }

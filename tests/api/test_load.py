@@ -216,10 +216,12 @@ def test_write_into_a_pipe(profile, tmp_path):
 
 
 def test_several_files_are_summed(tmp_path):
-    path = profiles.write_known(tmp_path / "known.lprof")
-    profile = clineprof.load(path, str(path), os.fsencode(path))
+    paths = [profiles.write(tmp_path / str(pid), [profiles.BUILD], meta={**profiles.WORK_META, "pid": pid})
+             for pid in (7, 8, 9)]  # fmt: skip
+    profile = clineprof.load(paths[0], str(paths[1]), os.fsencode(paths[2]), paths[0])
     build = profile.functions[0]
     assert build["hits"] == [9, 9] and build["max"] == [900000, 400000]
+    assert [process["pid"] for process in profile.processes] == [7, 8, 9]
 
 
 def test_what_cannot_be_loaded(tmp_path):

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from harness import BUILD, EMULATED, Profile, clean_environment, run, run_python, run_viewer
+from harness import BUILD, EMULATED, ROOT, Profile, clean_environment, run, run_python, run_viewer
 
 pytestmark = pytest.mark.once
 
@@ -237,3 +237,156 @@ def app(environ, start_response):
     assert len(found) == 2 and sum(found.values()) == answered, out
     for name in found:
         assert f"Wrote profile results to {name}\n" in out
+
+
+# ---- a first process that leads its family, though it never uses `profile` ---------------------
+
+
+@pytest.fixture
+def python(tmp_path, virtual_python):
+    """An interpreter with clineprof's .pth file in its site-packages."""
+    installed = run([BUILD / "bin" / "clineprof", "hook", "install"], tmp_path,
+                    env={"VIRTUAL_ENV": str(tmp_path / "env")})
+    assert installed.code == 0, installed.err
+    (tmp_path / "jobs.py").write_text(JOBS)
+    return virtual_python
+
+
+def test_the_file_that_pip_installs_does_what_the_hook_does(tmp_path, python):
+    [hook] = (tmp_path / "env").glob("lib/*/site-packages/clineprof-hook.pth")
+    start = ROOT / "src" / "clineprof-start.pth"
+    (hook.parent / "a.pth").write_text(str(BUILD / "python") + "\n")  # pip would have put the package there
+    hook.rename(hook.parent / "unused")
+    (hook.parent / start.name).write_bytes(start.read_bytes())
+    (tmp_path / "it.py").write_text("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import jobs; jobs.work(5)'])\n")
+    ended = run([python, "it.py"], tmp_path, env={"CLINEPROF": "1"})
+    assert ended.code == 0 and written(tmp_path) == {"profile_output.lprof": 5}, ended.err
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "subprocess"])
+@pytest.mark.parametrize("end", ["by itself", "killed"])
+def test_workers_of_a_server_are_one_family(tmp_path, python, method, end):
+    (tmp_path / "it.py").write_text(f"""
+import multiprocessing, os, signal, subprocess, sys
+
+def job(n):
+    import jobs
+    jobs.work(n)
+    if {end == "killed"}:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+if __name__ == "__main__":
+    if {method!r} == "subprocess":
+        for child in [subprocess.Popen([sys.executable, "-c", "import it; it.job(%d)" % n]) for n in (10, 1)]:
+            child.wait()
+    else:
+        context = multiprocessing.get_context({method!r})
+        for child in [context.Process(target=job, args=(n,)) for n in (10, 1)]:
+            child.start(), child.join()
+    print("clineprof._core" in sys.modules, "clineprof._global.ending" in sys.modules)
+""")
+    ended = run([python, "it.py"], tmp_path, env={"CLINEPROF": "1"})
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("True False\n") and "Wrote profile results to profile_output.lprof\n" in ended.out
+    assert written(tmp_path) == {"profile_output.lprof": 11} and not list(tmp_path.glob("*.live"))
+    rows = Profile(tmp_path / "profile_output.lprof").raw["processes"]
+    assert [row["events"] > 0 for row in rows] == [False, True, True]
+
+
+def test_a_program_that_counts_nothing_leaves_nothing(tmp_path, python):
+    """Nor does one that is switched off, and the viewer is no program."""
+    for variables in {"CLINEPROF": "1"}, {"CLINEPROF": "0"}, {}:
+        ended = run([python, "-c", "print(1)"], tmp_path, env=variables)
+        assert (ended.code, ended.out, ended.err) == (0, "1\n", "")
+    off = run([python, "-c", "import sys; print('clineprof' in sys.modules)"], tmp_path, env={"CLINEPROF": "0"})
+    assert off.out == "False\n" or off.out == "True\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["env", "jobs.py"]
+
+
+def test_a_first_process_that_uses_profile_itself_later(tmp_path, python):
+    """A worker has counted before."""
+    (tmp_path / "it.py").write_text("""
+import os
+if os.fork() == 0:
+    import jobs
+    jobs.work(3)
+    os._exit(0)
+os.wait()
+import jobs
+jobs.work(10)
+if os.fork() == 0:
+    jobs.work(20)
+    os._exit(0)
+os.wait()
+""")
+    ended = run([python, "it.py"], tmp_path, env={"CLINEPROF": "1"})
+    assert (ended.code, ended.err) == (0, ""), ended.out
+    assert written(tmp_path) == {"profile_output.lprof": 33} and not list(tmp_path.glob("*.live"))
+
+
+def test_a_first_process_with_a_prefix_of_its_own(tmp_path, python):
+    (tmp_path / "it.py").write_text("""
+import os, subprocess, sys
+subprocess.run([sys.executable, "-c", "import jobs; jobs.work(3)"], check=True)
+from clineprof import profile
+profile.output_prefix = "mine"
+import jobs
+jobs.work(10)
+subprocess.run([sys.executable, "-c", "import jobs; jobs.work(20)"], check=True)
+""")
+    ended = run([python, "it.py"], tmp_path, env={"CLINEPROF": "1"})
+    assert (ended.code, ended.err) == (0, ""), ended.out
+    assert written(tmp_path) == {"mine.lprof": 33} and not list(tmp_path.glob("*.live"))
+
+
+def test_two_servers_in_one_folder(tmp_path, python):
+    (tmp_path / "it.py").write_text("""
+import os, subprocess, sys, time
+subprocess.run([sys.executable, "-c", "import jobs; jobs.work(%s)" % sys.argv[1]], check=True)
+open("done" + sys.argv[1], "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.01)
+""")
+    env = clean_environment({"CLINEPROF": "1"})
+    both = [subprocess.Popen([python, "it.py", turns], cwd=tmp_path, env=env, text=True, stdout=subprocess.PIPE)
+            for turns in ("3", "10")]
+    end = time.monotonic() + 50
+    while time.monotonic() < end and len(list(tmp_path.glob("done*"))) < 2:
+        time.sleep(0.02)
+    (tmp_path / "go").touch()
+    told = [process.communicate(timeout=50)[0] for process in both]
+    assert sorted(written(tmp_path).values()) == [3, 10] and not list(tmp_path.glob("*.live")), told
+
+
+@pytest.mark.parametrize("server", ["gunicorn", "uvicorn"])
+def test_real_servers(tmp_path, python, server):
+    """One file, of all workers: gunicorn's end by themselves, uvicorn's by a signal."""
+    pytest.importorskip(server, reason=server + " is not installed")
+    (tmp_path / "application.py").write_text(JOBS + """
+def app(environ, start_response):
+    work(1)
+    start_response('200 OK', [('Content-Length', '2')])
+    return [b'hi']
+
+async def asgi(scope, receive, send):
+    work(1)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"hi"})
+""")
+    place = subprocess.check_output([sys.executable, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True)
+    words = {"gunicorn": ["-w", "2", "--max-requests", "4", "-b", "unix:g.sock", "application:app"],
+             "uvicorn": ["--workers", "2", "--lifespan", "off", "--uds", "g.sock", "application:asgi"]}[server]
+    env = clean_environment({"CLINEPROF": "1", "HOME": str(tmp_path), "PYTHONPATH": place.strip()})
+    with subprocess.Popen([python, "-m", server, *words], cwd=tmp_path, env=env, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as master:  # fmt: skip
+        try:
+            answered = 0
+            end = time.monotonic() + 50
+            while time.monotonic() < end and answered < 10:
+                answered += ask(tmp_path / "g.sock").endswith("hi")
+                time.sleep(0.02)
+        finally:
+            master.send_signal(signal.SIGTERM)
+            out, _ = master.communicate(timeout=50)
+    assert written(tmp_path) == {"profile_output.lprof": answered} and answered >= 10, out
+    assert not list(tmp_path.glob("*.live")) and "worker process" not in out

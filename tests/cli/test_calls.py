@@ -62,7 +62,8 @@ def test_edges_are_sums_of_calls(tmp_path):
     assert [(edge.caller and edge.caller.name, edge.line, edge.callee.name, edge.calls) for edge in edges] == [
         (None, 0, "main", 1), ("main", 3, "fib", 2), ("main", 4, "fib", 3), ("fib", 9, "leaf", 9),
     ]  # fmt: skip
-    merged = clineprof.load(tmp_path / "known.lprof", tmp_path / "known.lprof").edges
+    known_calls.write(tmp_path / "other.lprof", calls=calls, pid=8)
+    merged = clineprof.load(tmp_path / "known.lprof", tmp_path / "other.lprof").edges
     assert merged[-1][3:] == (False, 18, 60, -8)
 
 
@@ -129,7 +130,8 @@ Function: fib at line 6
 def test_callers_are_shown_with_their_lines(known):
     ended = run_viewer(["callers", "fib", "known.lprof"], known)
     assert (ended.out, ended.err, ended.code) == (FIB_TABLES, "", 0)
-    ended = run_viewer(["callers", "[lm]*", "known.lprof", "known.lprof"], known)
+    known_calls.write(known / "other.lprof", pid=8)
+    ended = run_viewer(["callers", "[lm]*", "known.lprof", "other.lprof"], known)
     assert "        2      20.0 us    0.014 MiB  code that is not selected\n" in ended.out
     assert "0 MiB  other at app/walk.py:12  run(leaf)  (through code that is not selected)\n" in ended.out
     assert ended.out.count("Function: ") == 2
@@ -182,7 +184,7 @@ def test_each_function_of_one_name_has_its_tables(tmp_path):
 
 
 def test_a_sum_with_a_profile_that_has_no_calls(known):
-    known_calls.write(known / "old.lprof", calls=None)
+    known_calls.write(known / "old.lprof", calls=None, pid=8)
     assert "Other callers" not in run_viewer(["callers", "fib", "known.lprof"], known).out
     said = run_viewer(["callers", "leaf", "old.lprof", "known.lprof"], known).out
     assert said.count("Other callers are not known: these took 1.60 us of its 3.20 us, and an older clineprof or "

@@ -894,7 +894,8 @@ def test_what_a_profile_lacks_is_told(tmp_path, name, why):
 
 
 def test_several_files_are_summed(known):
-    made = export(known, "collapsed", "known.lprof").decode().splitlines()
+    profiles.write(known / "other.lprof", [BUILD], meta={**profiles.WORK_META, "pid": 8})
+    made = export(known, "collapsed", "other.lprof").decode().splitlines()
     assert made[0] == "app/work.py:build;app/work.py:build:2 4000000"
 
 

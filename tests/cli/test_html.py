@@ -491,7 +491,7 @@ def test_numbers_beyond_all_measure(page, tmp_path):
 
 
 def test_several_files_are_summed(page, tmp_path):
-    files = [write(tmp_path / name, known()) for name in ("a", "b")]
+    files = [write(tmp_path / str(pid), known(), pid=pid) for pid in (8, 9)]
     page.open(make(tmp_path, *files)[0])
     assert page.column("Time") == ["600 ms", "80.0 ms"] and page.column("Hits")[1] == "4"
     assert page.rows("source")[2]["Hits"] == "8"

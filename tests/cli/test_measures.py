@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 
+import msgpack
 import pytest
 from harness import BUILD, CKERNPROF, ROOT, run
 
@@ -125,7 +126,10 @@ def test_it_is_in_the_docs_and_the_stub(house):
 @pytest.mark.slow
 def test_it_survives_a_merge_and_an_older_reader(house, profile):
     """A sum has the sum; a reader that does not know the column skips it."""
-    right([house / "build/bin/clineprof", "merge", "-o", "two.lprof", profile, profile], profile.parent)
+    other = msgpack.unpackb(profile.read_bytes())
+    other["meta"]["pid"] += 1  # of another process
+    (profile.parent / "other.lprof").write_bytes(msgpack.packb(other))
+    right([house / "build/bin/clineprof", "merge", "-o", "two.lprof", profile, "other.lprof"], profile.parent)
     shown = view(house, profile.parent / "two.lprof", "--columns", "beats").out
     assert re.search(r"^ +4 +44      for i in", shown, re.MULTILINE)
     older = right([os.path.join(os.path.dirname(CKERNPROF), "clineprof"), profile], profile.parent)

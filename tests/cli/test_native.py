@@ -395,10 +395,12 @@ def test_columns_and_exports(tmp_path):
     assert header(plain.out)[-2:] == ["%", "Time"] and "Most time" not in plain.out
     refused = run_viewer(["--columns", "time,library", "plain.lprof"], tmp_path)
     assert refused.err == "clineprof: --columns: library was not measured; that takes a run with --native\n"
-    both = run_viewer(["merge", "-o", "both.lprof", "native.lprof", "native.lprof"], tmp_path)
+    run_ckernprof(["-l", "--native", "--no-memory", "-o", "again.lprof", "prog.py"], tmp_path)
+    both = run_viewer(["merge", "-o", "both.lprof", "native.lprof", "again.lprof"], tmp_path)
     assert both.code == 0
-    [one], [two] = (clineprof.load(tmp_path / name).functions[0].callees for name in ("native.lprof", "both.lprof"))
-    assert two == {**one, "time": 2 * one["time"]} and one["name"] == "time.sleep"
+    [one], [again], [sum] = (clineprof.load(tmp_path / name).functions[0].callees
+                             for name in ("native.lprof", "again.lprof", "both.lprof"))
+    assert sum == {**one, "time": one["time"] + again["time"]} and one["name"] == "time.sleep"
     data = json.loads(run_viewer(["--format", "json", "native.lprof"], tmp_path).out)
     assert data["functions"][0]["lines"][0]["native_time"] > 40e6
     assert data["functions"][0]["callees"] == [one]

@@ -674,13 +674,6 @@ subprocess.run({[str(word) for word in command]!r}, check=True)
     assert {key[2] for key in inner.functions} == {"f"}
 
 
-@pytest.fixture
-def virtual_python(tmp_path):
-    """An interpreter whose site-packages are the test's own."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
-    return tmp_path / "env" / "bin" / "python"
-
-
 def test_the_hook_finds_isolated_processes(tmp_path, virtual_python):
     (tmp_path / "child.py").write_text(WORK + "work(10)\n")
     (tmp_path / "main.py").write_text(

@@ -4,6 +4,7 @@ says the way out."""
 
 import marshal
 import os
+import re
 import subprocess
 import sys
 
@@ -352,6 +353,30 @@ def test_functions_that_ran_in_child_processes_only(method, script, tmp_path):
                          "other processes; --prof-child-procs profiles them, too\n")  # fmt: skip
     ended = run_ckernprof(["-l", "--prof-child-procs", path.name, method], tmp_path)
     assert ended.err == "" and sum(Profile.measure(ended.profile().function("worker"), "hits").values()) == 1
+
+
+WORKING = """\
+import subprocess, sys
+
+@profile
+def start(seconds):
+    work = "import time\\nwhile time.process_time() < float(%r): pass" % seconds
+    return subprocess.run([sys.executable, "-c", work])
+
+start(sys.argv[1])
+"""
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("seconds, options, told", [
+    ("3", [], True), ("0", [], False), ("3", ["-q"], False), ("3", ["--prof-child-procs"], False),
+])  # fmt: skip
+def test_subprocesses_that_did_the_work(script, tmp_path, seconds, options, told):
+    ended = run_ckernprof(["-l", *options, script(WORKING).name, seconds], tmp_path)
+    line = (r"ckernprof: the processes that the program started took [\d.]+ s of processor time, the program itself "
+            r"[\d.]+ s; --prof-child-procs profiles those that run Python, too\n")  # fmt: skip
+    assert ended.code == 0 and re.fullmatch(line if told else "", ended.err), ended.err
+
 
 
 @pytest.mark.once

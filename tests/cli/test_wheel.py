@@ -88,7 +88,7 @@ def test_the_wheel_holds_all_of_the_package(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
     ours = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/clineprof").rglob("*")
             if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so"}
-    assert ours and ours - held == set()
+    assert ours and ours - held == set() and "clineprof-start.pth" in held
     shared = {path.relative_to(ROOT / "share").as_posix() for path in (ROOT / "share").rglob("*") if path.is_file()}
     assert shared and shared == {name.split(".data/data/share/")[1] for name in held if ".data/data/share/" in name}
 
@@ -107,6 +107,10 @@ def test_an_installed_wheel_profiles_and_shows(wheel, tmp_path):
     assert run([sys.executable, "-m", "venv", tmp_path / "venv"]).returncode == 0
     python = tmp_path / "venv/bin/python"
     assert run([python, "-m", "pip", "install", "-q", "--no-index", wheel]).returncode == 0
+    (tmp_path / "jobs.py").write_text("from clineprof import profile\n@profile\ndef f():\n    return 1\nf()\n")
+    start = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import jobs'])"
+    family = run([python, "-c", start], cwd=tmp_path, env={**os.environ, "CLINEPROF": "1"})
+    assert "Wrote profile results to profile_output.lprof" in family.stdout and family.stderr == ""
     (tmp_path / "it.py").write_text("@profile\ndef f():\n    return 1\nf()\n")
     done = run([tmp_path / "venv/bin/ckernprof", "-lv", "it.py"], cwd=tmp_path)
     assert done.returncode == 0 and "     3         1 " in done.stdout, done.stderr

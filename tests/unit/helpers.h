@@ -131,7 +131,9 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            a->has_io == b->has_io && a->has_faults == b->has_faults && a->has_switches == b->has_switches &&
            test_same_text(a->counter1, b->counter1) && test_same_text(a->counter2, b->counter2) &&
            test_same_text(a->counter3, b->counter3) && test_same_text(a->counter4, b->counter4) &&
-           a->pid == b->pid && a->start == b->start &&
+           a->pid == b->pid && a->start == b->start && a->pid_namespace == b->pid_namespace &&
+           test_same_text(a->host, b->host) && test_same_text(a->boot, b->boot) &&
+           test_same_text(a->rank, b->rank) && a->restart == b->restart &&
            a->wall == b->wall && a->overhead == b->overhead &&
            a->overhead_error == b->overhead_error && a->events == b->events &&
            a->reads == b->reads && a->own_bytes == b->own_bytes &&
@@ -162,6 +164,8 @@ static inline bool test_same_process(const struct clp_profile_process *a,
 {
     return a->pid == b->pid && a->parent == b->parent && a->start == b->start &&
            a->wall == b->wall && a->self == b->self && a->events == b->events &&
+           a->pid_namespace == b->pid_namespace && test_same_text(a->host, b->host) &&
+           test_same_text(a->boot, b->boot) && test_same_text(a->rank, b->rank) && a->restart == b->restart &&
            test_same_text(a->name, b->name) && a->numbers_bytes == b->numbers_bytes &&
            (a->numbers_bytes == 0 || memcmp(a->numbers, b->numbers, a->numbers_bytes) == 0);
 }

@@ -14,9 +14,7 @@
 #include "bridge/console.h"
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,7 +63,7 @@ struct search {
 static void search_begin(struct search *search, const struct clp_recording *recording)
 {
     struct clp_mem *mem = recording->outfile.mem;
-    const char *outfile = clp_buf_text(&recording->outfile), *slash = strrchr(outfile, '/');
+    const char *outfile = clp_recording_family_at(recording), *slash = strrchr(outfile, '/');
 
     clp_buf_init(&search->folder, mem);
     clp_buf_init(&search->prefix, mem);
@@ -190,8 +188,9 @@ static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
     if (one->meta.events == 0)
         return CLP_OK;
     settle_lines(one);
-    clp_status status = clp_profile_merge(sum, one);
-    return status == CLP_OK ? clp_process_numbers_add(sum, one, about->parent, about->name) : status;
+    clp_status status = clp_process_numbers_add(one, about->parent, about->name,
+                                                sum->process_count < CLP_PROFILE_NUMBERS);
+    return status == CLP_OK ? clp_profile_merge(sum, one) : status;
 }
 
 /* Does the process still run, or may it still run? A server (CLP_RECORDING_SERVER) counts as ended, as it has nothing
@@ -202,9 +201,13 @@ static bool is_running(const struct clp_live_header *header, const char *path)
            clp_identity_life(&header->who, path, header->locked != 0) != CLP_LIFE_ENDED;
 }
 
+/* Has our pid namespace no process of this number? */
 static bool is_gone(uint64_t pid)
 {
-    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    char number[24];
+
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)pid);
+    return clp_proc_start(number) == 0;
 }
 
 /* Waits while the process has ended but its file still counts as used, for 0.2 s at most. That happens when a process
@@ -296,7 +299,7 @@ static clp_status add_file(const struct adding *adding, const char *path, struct
 static void name_sum(const struct clp_recording *recording, struct clp_buf *name)
 {
     clp_buf_init(name, recording->outfile.mem);
-    clp_buf_add_format(name, "%s.", clp_buf_text(&recording->outfile));
+    clp_buf_add_format(name, "%s.", clp_recording_family_at(recording));
     clp_run_id_add(name, recording->family);
     clp_buf_add_text(name, ".ended.lprof");
 }
@@ -360,17 +363,20 @@ static clp_status add_files(const struct adding *adding)
     return status;
 }
 
-/* Was this file's process killed before it wrote the header? */
+/* Was this file's process killed before it wrote the header? A process of another machine, which does not say so before
+ * it has written the header, may run. */
 static bool died_without_header(const char *path, uint64_t pid)
 {
+    static const struct clp_identity unknown;
     struct stat about;
     int file = clp_file_open_to_look(path, false);
     bool no_header = file >= 0 && clp_liverun_has_no_header(file) && fstat(file, &about) == 0 &&
-                     about.st_uid == geteuid() && !clp_filelock_is_held(file);
+                     about.st_uid == geteuid();
 
     if (file >= 0)
         close(file);
-    return no_header && !clp_proc_maps(pid, path) && is_gone(pid);
+    return no_header && !clp_proc_maps(pid, path) && is_gone(pid) &&
+           clp_identity_life(&unknown, path, true) == CLP_LIFE_ENDED;
 }
 
 /* Adds the files without a header whose process died to the names of files that can be removed: they hold no
@@ -469,7 +475,7 @@ clp_status clp_family_add(struct clp_recording *recording, struct clp_profile *p
 {
     int held = clp_naming_lock(clp_buf_text(&recording->outfile), true);
     const struct adding adding = {recording, true, profile, &recording->summed, find_users(recording)};
-    clp_status status = clp_process_numbers_add(profile, profile, 0, "");
+    clp_status status = clp_process_numbers_add(profile, 0, "", true);
 
     clp_buf_clear(&recording->summed); /* names of an earlier profile */
     if (status == CLP_OK)

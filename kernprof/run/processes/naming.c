@@ -17,57 +17,17 @@
  * have the same process number. */
 #define MOST_NUMBERS 1000
 
-/* ---- ranks ---- */
-
-/* The variables in which launchers give the rank and the number of processes. The first row whose variables are both
- * set decides. A single process has no rank. `count` is NULL when the launcher does not tell how many processes there
- * are; then there is always a rank. */
-static const struct {
-    const char *rank, *count;
-} launchers[] = {
-    {"RANK", "WORLD_SIZE"},                          /* torchrun */
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, /* OpenMPI */
-    {"PMIX_RANK", NULL},
-    {"PMI_RANK", "PMI_SIZE"},               /* MPICH and kin */
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, /* srun; a batch script has only the first variable */
-    {"JOB_COMPLETION_INDEX", NULL},         /* an indexed job of Kubernetes */
-};
-
-static bool is_number(const char *text)
-{
-    return text != NULL && *text != 0 && strlen(text) < 10 && text[strspn(text, "0123456789")] == 0;
-}
-
-const char *clp_naming_rank(void)
-{
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *rank = getenv(launchers[i].rank);
-        const char *count = launchers[i].count != NULL ? getenv(launchers[i].count) : "2";
-        if (is_number(rank) && is_number(count))
-            return atoi(count) > 1 ? rank : NULL;
-    }
-    return NULL;
-}
-
-/* How often torchrun has restarted this process; "0" when it has not, or there is no torchrun. */
-static const char *restart(void)
-{
-    const char *count = getenv("TORCHELASTIC_RESTART_COUNT");
-
-    return is_number(count) ? count : "0";
-}
+/* ---- names ---- */
 
 void clp_naming_add_rank(struct clp_buf *name)
 {
-    const char *rank = clp_naming_rank();
+    const char *rank = clp_identity_rank();
 
     if (rank != NULL)
         clp_buf_add_format(name, ".rank%s", rank);
-    if (rank != NULL && atoi(restart()) > 0)
-        clp_buf_add_format(name, ".restart%s", restart());
+    if (rank != NULL && atoi(clp_identity_restart()) > 0)
+        clp_buf_add_format(name, ".restart%s", clp_identity_restart());
 }
-
-/* ---- names ---- */
 
 /* Puts the text before the last ending of the file's name. */
 static void insert(struct clp_buf *name, const char *text)
@@ -89,14 +49,14 @@ static void insert(struct clp_buf *name, const char *text)
 static size_t add_word(struct clp_buf *name, const char *pattern)
 {
     struct clp_identity me;
-    const char *rank = clp_naming_rank();
+    const char *rank = clp_identity_rank();
     char pid[24];
 
     clp_identity_here(&me);
     (void)snprintf(pid, sizeof pid, "%llu", (unsigned long long)me.pid);
     const struct {
         const char *word, *value;
-    } words[] = {{"{rank}", rank != NULL ? rank : "0"}, {"{restart}", restart()}, {"{host}", me.host},
+    } words[] = {{"{rank}", rank != NULL ? rank : "0"}, {"{restart}", clp_identity_restart()}, {"{host}", me.host},
                  {"{pid}", pid}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strncmp(pattern, words[i].word, strlen(words[i].word)) != 0)

@@ -13,10 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The rank of this process ("3") in the environment variables that launchers set. Borrowed from the environment; NULL
- * without a rank. */
-const char *clp_naming_rank(void);
-
 /* Appends ".rank3", or ".rank3.restart1" when torchrun has started the process again; nothing without a rank. */
 void clp_naming_add_rank(struct clp_buf *name);
 

@@ -12,6 +12,12 @@ void clp_recording_init(struct clp_recording *recording, const char *program, st
     clp_buf_init(&recording->outfile, mem);
     clp_buf_init(&recording->live.path, mem);
     clp_buf_init(&recording->summed, mem);
+    clp_buf_init(&recording->family_at, mem);
+}
+
+const char *clp_recording_family_at(const struct clp_recording *recording)
+{
+    return clp_buf_text(recording->family_at.used != 0 ? &recording->family_at : &recording->outfile);
 }
 
 static struct clp_liverun_wish wish_of(struct clp_recording *recording)
@@ -44,6 +50,10 @@ void clp_recording_fork(struct clp_recording *recording)
     if (recording->live.process == clp_identity_self())
         return;
     recording->is_first = false;
+    if (recording->family_at.used != 0) {
+        clp_buf_cut(&recording->outfile, 0);
+        clp_buf_add_text(&recording->outfile, clp_buf_text(&recording->family_at));
+    }
     const struct clp_liverun_wish live = wish_of(recording);
     clp_liverun_fork(&recording->live, recording->profiler, &live);
 }

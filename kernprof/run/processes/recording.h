@@ -21,6 +21,8 @@ struct clp_recording {
     struct clp_liverun live;
     struct clp_run_id family; /* names the run of several processes; token 0: the run has one process */
     bool is_first;            /* the run began with this process */
+    struct clp_buf family_at; /* what the names of the others' files begin with, if not with the outfile: they began
+                               * before this process had one; else empty */
     unsigned forks;           /* how often this process has forked, in a run of several processes */
     struct clp_buf summed;    /* names, each ended by 0, of other processes' files whose counts the profile holds */
     bool leaves_running;      /* processes that still run at the end are not added; they write files of their own */
@@ -28,6 +30,9 @@ struct clp_recording {
 
 /* Initialises a recording without a profiler. Its buffers use `mem`. */
 void clp_recording_init(struct clp_recording *recording, const char *program, struct clp_mem *mem);
+
+/* The path that the names of the family's files begin with. Borrowed. */
+const char *clp_recording_family_at(const struct clp_recording *recording);
 
 struct clp_recording_wish {
     const char *command;  /* the program's command line, for readers */

@@ -31,7 +31,7 @@ def join():
     """Takes part in the run; called at the start of a spawned process. If anything fails, the process runs
     unprofiled."""
     settings = os.environ.get(VARIABLE)
-    if settings is None or _is_own() or "clineprof._core" in sys.modules:
+    if settings is None or is_own() or "clineprof._core" in sys.modules:
         return
     family, outfile, folder, *words = map(_plain, settings.split(SEPARATOR))
     try:
@@ -53,7 +53,7 @@ def _after_fork(forked, named):
         util.register_after_fork(named, lambda named: named())
 
 
-def _is_own():
+def is_own():
     """Is this process ckernprof or clineprof itself, which is no part of the program?"""
     words = getattr(sys, "orig_argv", [])[1:]
     return any(word.endswith("/clineprof/_boot/launch.py") for word in words[:1]) or (

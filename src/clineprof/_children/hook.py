@@ -14,6 +14,7 @@ usage: clineprof hook install [--attach]|remove|status
 
 Processes that a program under `ckernprof --prof-child-procs` starts find the profiler through the environment.
 Processes started with -E or -I ignore the environment; with the hook installed they find the profiler, too.
+A server started with CLINEPROF=1 counts all its workers, although nothing but them imports `profile`.
 Programs started with CLINEPROF_SIGNAL=USR2 or CLINEPROF_ATTACH=1 let clineprof attach in.
 
   install  put the hook into this interpreter's site-packages; with --attach every program of this interpreter
@@ -26,10 +27,11 @@ LINE = (
     "sys.path.insert(0, %(folder)r)\\n"
     "try:\\n    import clineprof._children\\n"
     "    sys.modules['clineprof._children'].join()%(more)s\\n"
+    "    if os.environ.get('CLINEPROF'):\\n        import clineprof._global.head\\n"
     "except Exception:\\n    pass\\n"
     'sys.path.remove(%(folder)r)")%(condition)s\n'
 )
-IF_ASKED = ' if {"CLINEPROF_CHILDREN", "CLINEPROF_SIGNAL", "CLINEPROF_ATTACH"} & {*os.environ} else None'
+IF_ASKED = ' if {"CLINEPROF", "CLINEPROF_CHILDREN", "CLINEPROF_SIGNAL", "CLINEPROF_ATTACH"} & {*os.environ} else None'
 ALWAYS = "\\n    import clineprof._attach.listen\\n    sys.modules['clineprof._attach.listen'].at_start(True)"
 
 

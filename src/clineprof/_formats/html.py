@@ -12,7 +12,7 @@ import json
 import types
 
 from clineprof._formats import contexts
-from clineprof._html import assembly, colours, measures, texts, timeline
+from clineprof._html import assembly, colours, measures, spread, texts, timeline
 
 _USUAL = {"unit": 1e-6, "raw_times": False, "memory": True}
 _SCRIPTS = (
@@ -33,7 +33,7 @@ def render(profile, options):
         "title": texts.plain(view.title()),
         "command": texts.shown(view.title()),
         "strip": assembly.facts("strip", view.times()),
-        "facts": assembly.facts("facts", view.facts(), ":"),
+        "facts": texts.Markup(assembly.facts("facts", view.facts(), ":") + spread.section(profile, view.file)),
         "timeline": timeline.drawing(view.timeline),
         "tables": view.tables(jinja, view.that_matter()) if jinja else texts.Markup(),
         "functions": assembly.harmless(view.functions()),

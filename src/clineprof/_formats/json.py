@@ -6,6 +6,7 @@ import json
 from clineprof._formats import shared
 
 VERSION = 1
+SPREAD = "least", "most", "least_in", "most_in", "count"  # docs/format.md says what they are
 APART = "increment", "below_resolution"  # left out: readers can compute increment; below_resolution is added if true
 
 
@@ -24,6 +25,8 @@ def render(profile, options):
         made["calls"] = _calls(profile, memory)
         if profile.calls_cut:
             made["calls_cut"] = profile.calls_cut
+    if profile.processes:
+        made["processes"] = profile.processes
     if profile.timeline and options["memory"]:
         made["timeline"] = profile.timeline
     return shared.json_bytes(made)
@@ -53,6 +56,9 @@ def _function(function, columns, memory):
         row["text"] = texts.get(row["line"])
         if below:
             row["below_resolution"] = True
+    for row, spread in zip(rows, function.spread):
+        if spread[4]:
+            row["spread"] = dict(zip(SPREAD, spread))
     made = {
         "file": function.file, "line": function.line, "name": function.name,
         "total": function.total, "raw_total": function.raw_total, "lines": rows,

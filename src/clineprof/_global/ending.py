@@ -56,8 +56,9 @@ class Ending:
         self.written = set()  # the paths, as they are shown, of files that this process has written
         self.ended = False
         outfile, family = self._find_place(counts_others)
+        led = _together().led if family and self.forked_from is None else None
         self.recording = _boot.core().Recording(
-            profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server)
+            profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server, led and led[1])
 
     def _find_place(self, counts_others):
         """Returns (outfile, family), which core.Recording takes. The outfile is None if its folder cannot be written,
@@ -67,6 +68,9 @@ class Ending:
             self.forked_from, self.process = first[0], None
             self.began = 0  # any file at the output counts as another process's: the first one may have written
             return first[2], first[1]
+        led = _together().led if counts_others else None
+        if led is not None and self._has_place():
+            return self._path(), led[0]
         if counts_others and (self.process is None or _is_forked()) and not self.is_server:
             self.is_worker, self.process = True, _boot.core().identity()
         has_place = self.process is not None and self._has_place()

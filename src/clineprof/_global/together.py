@@ -12,13 +12,26 @@ from clineprof import _boot, _children
 
 VARIABLE = "CLINEPROF_FAMILY"
 
+led = None  # (family, outfile) that this process leads since before it used `profile` (head.py); None: it leads none
+
 
 def first():
     """(identity, name of the family, outfile) of the first process, from the environment. None if this process is the
     first; it may have executed another program before."""
+    found = _read()
+    return None if found is None or found[0] == _boot.core().identity() else found
+
+
+def told():
+    """(family, outfile) that this process has put into the environment before it executed another program, or None."""
+    found = _read()
+    return None if found is None or first() is not None else found[1:]
+
+
+def _read():
     try:
         *identity, family, outfile = os.environ[VARIABLE].split(":", 4)
-        return None if identity == list(_boot.core().identity()) else (tuple(identity), family, outfile)
+        return (tuple(identity), family, outfile) if len(identity) == 3 else None
     except (KeyError, ValueError):
         return None
 
@@ -28,8 +41,14 @@ def begin(recording, is_first):
     environment, where the others find it."""
     _children.begin(None, recording.callbacks())
     if is_first:
-        os.environ[VARIABLE] = ":".join((*_boot.core().identity(), recording.family, recording.outfile))
+        if led is None:
+            tell(recording.family, recording.outfile)
         _end_after_multiprocessing()
+
+
+def tell(family, outfile):
+    """Names this process in the environment as the first of its family."""
+    os.environ[VARIABLE] = ":".join((*_boot.core().identity(), family, outfile))
 
 
 def _end_after_multiprocessing():

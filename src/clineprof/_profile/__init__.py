@@ -18,7 +18,7 @@ _LINE_END = re.compile("\r\n|\r|\n")  # str.splitlines splits at more characters
 
 def load(path, *more):
     """The profile in a file: clineprof's own, a live file of a run, or line_profiler's pickle
-    (which is never unpickled). Several files are summed.
+    (which is never unpickled). Several files are summed; each process counts once, as in merge.
 
     >>> import clineprof
     >>> profile = clineprof.load("demo.lprof")
@@ -33,6 +33,36 @@ def load(path, *more):
     profile = Profile(_boot.core().load(path, *more))
     profile._rights = _boot.core().rights(path, *more)
     return profile
+
+
+def loads(content):
+    """The profile in bytes: those of a .lprof file, as dumps or merge returns them. ValueError when they are none.
+
+    >>> import clineprof
+    >>> clineprof.loads(clineprof.dumps(clineprof.load("demo.lprof")))
+    <clineprof.Profile: 2 functions>
+    """
+    return Profile(_boot.core().total((bytes(content),)))
+
+
+def dumps(profile):
+    """The bytes of a .lprof file of the profile. ValueError for a profile that was made of numbers alone."""
+    return profile.content
+
+
+def merge(*contents):
+    """The sum of profiles, as the bytes of a .lprof file. contents: bytes of .lprof files.
+
+    The sum has a row for each process (Profile.processes). Each process counts once: of copies of one profile, taken
+    earlier and later, the one that has more is added. What a process counted after profile.reset() adds up with what it
+    counted before. ValueError when one of them is no profile.
+
+    >>> import clineprof
+    >>> content = clineprof.load("demo.lprof").content
+    >>> len(clineprof.loads(clineprof.merge(content, content)).functions)
+    2
+    """
+    return _boot.core().merge(*map(bytes, contents))
 
 
 def render(name, data, options):
@@ -68,6 +98,16 @@ Edge.__doc__ = """All calls of a function from one line of another: the sums of 
 callee are Functions; caller is None where no selected function called it, callee where contexts were joined."""
 
 
+Spread = namedtuple("Spread", "function line least least_in most most_in")
+Spread.__doc__ = """How much the processes of a sum differ in one line.
+
+function, line: the Function, and the line's number
+least, most: the least and the most self time that a process spent in the line
+least_in, most_in: these processes, items of Profile.processes. least is 0, and least_in None, where some process never
+    ran the line
+"""
+
+
 class Profile:
     """functions: list of Function, in the order they were selected
     unit: seconds per unit of every time: 1e-09
@@ -77,6 +117,9 @@ class Profile:
         functions are known, also marks: a list of dicts of file, line, name, level, enter and leave
         (both in units)
     files: {file: its lines}, of the files whose whole text was kept (--source files)
+    processes: the processes of which it is the sum: a list with a dict for each: pid, parent (0: none), start (seconds
+        since 1970), wall, self (both in units), events, and where they are known name, host, boot, pid_namespace,
+        rank (str) and restart; [] for a profile of one process
     calls_cut: number of calls in those contexts of `calls` that have no function
     """
 
@@ -84,6 +127,7 @@ class Profile:
         self.unit = data["unit"]
         self.meta = data["meta"]
         self.timeline = data["timeline"]
+        self.processes = data.get("processes", [])
         self.functions = [Function(item) for item in data["functions"]]
         self._texts, self._files = data.get("files", ()), None
         self.calls_cut = data.get("calls_cut", 0)
@@ -156,7 +200,7 @@ class Profile:
         return Comparison(self, after)
 
     def __add__(self, other):
-        """The sum, as clineprof.load makes it of several files."""
+        """The sum of all numbers, also where both are copies of one profile, which clineprof.merge counts once."""
         if not isinstance(other, Profile):
             return NotImplemented
         total = Profile(_boot.core().total((self.content, other.content)))
@@ -220,6 +264,19 @@ class Profile:
                 key = {"file": function.file, "line": function.line, "name": function.name}
                 found.append({**leak, **at, **key})
         return sorted(found, key=lambda leak: -leak["bytes"])
+
+    def spread(self, count=10):
+        """The lines whose self time differs most between the processes: a list of Spread, the largest difference first.
+        [] for a profile of one process."""
+        found = []
+        for function in self.functions:
+            for number, (least, most, least_in, most_in, ran_in) in zip(function.numbers, function.spread):
+                if ran_in and max(least_in, most_in) < len(self.processes):
+                    everywhere = ran_in >= len(self.processes)
+                    found.append(Spread(function, number, least if everywhere else 0,
+                                        self.processes[least_in] if everywhere else None, most, self.processes[most_in]))
+        differing = [spread for spread in found if spread.most > spread.least]
+        return heapq.nlargest(count, differing, key=lambda spread: spread.most - spread.least)
 
     @property
     def timings(self):
@@ -322,6 +379,9 @@ class Function:
     missed: the numbers of the lines that hold code and never ran; [] also if the profile does not know them
     callees: what took most of its lines' time in calls (--native), as dicts with line, name, time and library: is it
         a Python function that is not selected, or C code?
+    spread: for each of `numbers` (least, most, least_in, most_in, ran_in), of which Profile.spread makes more readable
+        ones: self times, places in Profile.processes, and the number of processes in which the line ran; () for a
+        profile of one process
     compiler: what compiled it ("numba", "torch.compile"): calls of the compiled code are in no number;
         or None
 
@@ -331,7 +391,7 @@ class Function:
 
     __slots__ = (
         "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
-        "running", "missed", "leaks", "callees", "compiler", "_columns", "_texts",
+        "running", "missed", "leaks", "callees", "compiler", "spread", "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):
@@ -340,6 +400,7 @@ class Function:
         self.source, self.source_changed = data["source"], data.get("source_changed", False)
         self.running, self.missed, self.leaks = data["running"], data["missed"], data["leaks"]
         self.compiler, self.callees = data["compiler"], data["callees"]
+        self.spread = data.get("spread", ())
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")
         self._texts = None

@@ -314,10 +314,10 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
 {
     const struct clp_recorder *recorder = clp_process_recorder();
     struct clp_profile_meta *meta = &profile->meta;
+    struct clp_identity me;
     char version[32];
 
     add_version(version, sizeof version);
-    meta->pid = (uint64_t)getpid();
     meta->start = self->started;
     meta->wall = clp_clock_monotonic() - self->start_nanos;
     meta->overhead_error = (uint64_t)((double)meta->overhead * recorder->cost_error);
@@ -331,7 +331,10 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     meta->has_queue = self->window.cpu && recorder->with_queue;
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     meta->heap_native = self->has_heap && clp_native_is_used();
-    clp_status status = clp_profile_set_text(profile, &meta->python, version);
+    clp_identity_here(&me);
+    clp_status status = clp_profile_set_identity(profile, &me);
+    if (status == CLP_OK)
+        status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
         status = fill_counters(profile);
     if (status == CLP_OK)

@@ -125,7 +125,6 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
     double wall = (double)(reader->end - header->began) * rate;
     double error = (double)meta->overhead * header->cost_error;
 
-    meta->pid = header->who.pid;
     meta->start = header->start;
     meta->wall = reader->end > header->began && wall < 1e18 ? (uint64_t)wall : 0;
     meta->overhead_error = error < 1e18 ? (uint64_t)error : 0;
@@ -134,7 +133,9 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
     meta->no_source = header->source == CLP_SOURCE_NONE;
     meta->has_queue = header->cpu >= 2;
     meta->inexact_memory = header->memory_step != 0;
-    clp_status status = clp_profile_set_text(profile, &meta->python, header->python);
+    clp_status status = clp_profile_set_identity(profile, &header->who);
+    if (status == CLP_OK)
+        status = clp_profile_set_text(profile, &meta->python, header->python);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, header->tracer);
     if (status == CLP_OK && meta->has_memory && header->memory < CLP_MEMORY_MODES)

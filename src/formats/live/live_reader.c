@@ -32,6 +32,7 @@ static bool is_sane(const struct clp_live_header *header)
 {
     return is_ended(header->who.boot, sizeof header->who.boot) &&
            is_ended(header->who.host, sizeof header->who.host) &&
+           is_ended(header->who.rank, sizeof header->who.rank) &&
            is_ended(header->python, sizeof header->python) &&
            is_ended(header->tracer, sizeof header->tracer) &&
            is_ended(header->name, sizeof header->name) && header->rough_nanos > 0 &&

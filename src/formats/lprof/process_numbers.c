@@ -6,10 +6,6 @@
 #include "wire_reader.h"
 #include <string.h>
 
-/* The number of ended processes whose numbers are kept apart in a sum. The run's first process, to which that
- * sum is added, makes 256. Further processes are only in the sum. */
-#define MOST_NUMBERS 255
-
 /* ---- keeping numbers apart ---- */
 
 static void encode_numbers(const struct clp_profile *profile, struct clp_buf *bytes)
@@ -30,13 +26,17 @@ static void encode_numbers(const struct clp_profile *profile, struct clp_buf *by
     clp_mem_free(mem, functions, count, sizeof *functions);
 }
 
-clp_status clp_process_numbers_add(struct clp_profile *sum, const struct clp_profile *one,
-                                   uint64_t parent, const char *name)
+clp_status clp_process_numbers_add(struct clp_profile *one, uint64_t parent, const char *name, bool apart)
 {
     struct clp_profile_process row = {
         .pid = one->meta.pid,
         .parent = parent,
         .start = one->meta.start,
+        .pid_namespace = one->meta.pid_namespace,
+        .restart = one->meta.restart,
+        .host = one->meta.host,
+        .boot = one->meta.boot,
+        .rank = one->meta.rank,
         .wall = one->meta.wall,
         .self = clp_profile_self(one),
         .events = one->meta.events,
@@ -44,14 +44,14 @@ clp_status clp_process_numbers_add(struct clp_profile *sum, const struct clp_pro
     };
     struct clp_buf bytes;
 
-    clp_buf_init(&bytes, sum->mem);
-    if (sum->process_count < MOST_NUMBERS)
+    clp_buf_init(&bytes, one->mem);
+    if (apart)
         encode_numbers(one, &bytes);
     if (bytes.used != 0 && !bytes.failed) {
         row.numbers = bytes.bytes;
         row.numbers_bytes = bytes.used;
     }
-    clp_status status = clp_profile_add_process(sum, &row);
+    clp_status status = clp_profile_add_process(one, &row);
     clp_buf_clear(&bytes);
     return status;
 }
@@ -67,9 +67,9 @@ clp_status clp_process_numbers_merge(struct clp_profile *sum, const struct clp_p
     clp_status status =
         clp_wire_decode(process->numbers, process->numbers_bytes, &one, fault);
     if (status == CLP_OK)
-        status = clp_profile_merge(sum, &one);
+        status = clp_profile_add_process(&one, process);
     if (status == CLP_OK)
-        status = clp_profile_add_process(sum, process);
+        status = clp_profile_merge(sum, &one);
     clp_profile_clear(&one);
     return status;
 }

@@ -8,11 +8,10 @@
 #include "profile/profile.h"
 #include <stdbool.h>
 
-/* Adds a row with numbers for the process of the profile `one`. `parent` and `name` (copied; "": none) are not
- * in the profile. The row has no numbers where too many rows have some, or memory for them ran out.
- * CLP_NO_MEMORY leaves the sum as it was. */
-clp_status clp_process_numbers_add(struct clp_profile *sum, const struct clp_profile *one,
-                                   uint64_t parent, const char *name);
+/* Adds the row of its process to a profile of one process that has no rows yet. `parent` and `name` (copied; "": none)
+ * are not in the profile. apart: the row gets the numbers, unless memory for them runs out. CLP_NO_MEMORY leaves the
+ * profile as it was. */
+clp_status clp_process_numbers_add(struct clp_profile *one, uint64_t parent, const char *name, bool apart);
 
 /* Adds the numbers of a process to the sum, and its row. On failure *fault says why if the numbers are damaged. */
 clp_status clp_process_numbers_merge(struct clp_profile *sum, const struct clp_profile_process *process,

@@ -155,6 +155,29 @@ static void pack_missed(msgpack_packer *packer, const struct clp_profile_functio
         msgpack_pack_int32(packer, function->missed[i]);
 }
 
+static bool has_spread(const struct clp_profile_function *function)
+{
+    for (size_t i = 0; i < function->line_count; i++)
+        if (function->lines[i].spread.count != 0)
+            return true;
+    return false;
+}
+
+/* Five numbers for each line, in the order of struct clp_profile_spread. */
+static void pack_spread(msgpack_packer *packer, const struct clp_profile_function *function)
+{
+    pack_text(packer, "spread");
+    msgpack_pack_array(packer, function->line_count * CLP_WIRE_SPREAD);
+    for (size_t i = 0; i < function->line_count; i++) {
+        const struct clp_profile_spread *spread = &function->lines[i].spread;
+        msgpack_pack_uint64(packer, spread->least);
+        msgpack_pack_uint64(packer, spread->most);
+        msgpack_pack_uint32(packer, spread->least_in);
+        msgpack_pack_uint32(packer, spread->most_in);
+        msgpack_pack_uint32(packer, spread->count);
+    }
+}
+
 /* Says where the function's text stands. */
 static void pack_place(msgpack_packer *packer, const struct clp_profile_function *function,
                        const struct clp_wire_place *place)
@@ -177,7 +200,7 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
                                      (function->callee_count != 0 ? 1u : 0u) +
                                      (function->source != NULL ? 1u : 0u) +
                                      (function->source_changed ? 1u : 0u) +
-                                     (function->compiler != NULL ? 1u : 0u));
+                                     (function->compiler != NULL ? 1u : 0u) + (has_spread(function) ? 1u : 0u));
         pack_key(packer, function);
         pack_count(packer, "total", function->total);
         pack_count(packer, "raw_total", function->raw_total);
@@ -197,6 +220,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         }
         if (function->compiler != NULL)
             pack_named(packer, "compiler", function->compiler);
+        if (has_spread(function))
+            pack_spread(packer, function);
     }
 }
 
@@ -298,18 +323,32 @@ static void pack_calls(msgpack_packer *packer, const struct clp_profile *profile
         pack_count(packer, "cut", profile->calls_cut);
 }
 
+/* Writes an entry of a map if there is such a text. */
+static void pack_if_known(msgpack_packer *packer, const char *key, const char *text)
+{
+    if (text != NULL)
+        pack_named(packer, key, text);
+}
+
 static void pack_process(msgpack_packer *packer, const struct clp_profile_process *process)
 {
-    msgpack_pack_map(packer, 6u + (process->name != NULL) + (process->numbers != NULL));
+    msgpack_pack_map(packer, 6u + (process->name != NULL) + (process->numbers != NULL) + (process->host != NULL) +
+                                 (process->boot != NULL) + (process->rank != NULL) +
+                                 (process->pid_namespace != 0) + (process->restart != 0));
     pack_count(packer, "pid", process->pid);
     pack_count(packer, "parent", process->parent);
     pack_real(packer, "start", process->start);
     pack_count(packer, "wall", process->wall);
     pack_count(packer, "self", process->self);
     pack_count(packer, "events", process->events);
-    if (process->name != NULL) {
-        pack_named(packer, "name", process->name);
-    }
+    pack_if_known(packer, "name", process->name);
+    pack_if_known(packer, "host", process->host);
+    pack_if_known(packer, "boot", process->boot);
+    if (process->pid_namespace != 0)
+        pack_count(packer, "pid_namespace", process->pid_namespace);
+    pack_if_known(packer, "rank", process->rank);
+    if (process->restart != 0)
+        pack_count(packer, "restart", process->restart);
     if (process->numbers != NULL) {
         pack_text(packer, "numbers");
         msgpack_pack_bin(packer, process->numbers_bytes);

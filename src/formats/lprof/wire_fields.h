@@ -15,6 +15,9 @@
 enum { CLP_WIRE_COLUMNS = 0 CLP_MEASURE_TABLE(CLP_WIRE_ONE, CLP_MEASURE_SKIP) };
 #undef CLP_WIRE_ONE
 
+/* The numbers that "spread" has for each line (struct clp_profile_spread). */
+#define CLP_WIRE_SPREAD 5
+
 /* A measure of a line, and the column that holds it. */
 struct clp_wire_column {
     const char *name;

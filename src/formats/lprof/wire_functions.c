@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire_functions.h"
+#include "wire_fields.h"
 #include "wire_objects.h"
 #include "wire_rows.h"
 #include "wire_split.h"
@@ -107,6 +108,42 @@ static clp_status read_missed(struct clp_decoder *decoder, struct clp_wire_span 
         if (clp_missed_add(decoder->profile, function, (int32_t)line) != CLP_OK)
             return no_memory(decoder);
     }
+    return CLP_OK;
+}
+
+/* Reads the spread of one line. False: something is no number in its range. */
+static bool read_line_spread(struct clp_decoder *decoder, struct clp_msgpack_check *check,
+                             struct clp_profile_spread *spread)
+{
+    uint64_t numbers[CLP_WIRE_SPREAD];
+    bool negative;
+
+    for (size_t i = 0; i < CLP_WIRE_SPREAD; i++)
+        if (!clp_msgpack_check_number(check, &numbers[i], &negative) || negative || (i >= 2 && numbers[i] > UINT32_MAX))
+            return false;
+    *spread = (struct clp_profile_spread){numbers[0], numbers[1], (uint32_t)numbers[2], (uint32_t)numbers[3],
+                                          (uint32_t)numbers[4]};
+    return clp_profile_scale_time(decoder->scale, &spread->least) &&
+           clp_profile_scale_time(decoder->scale, &spread->most);
+}
+
+/* Profiles that are read in place do without the spread; it is read to see that it can be. */
+static clp_status read_spread(struct clp_decoder *decoder, struct clp_wire_span span,
+                              struct clp_profile_function *function)
+{
+    struct clp_profile_spread unused;
+    struct clp_msgpack_check check;
+    uint64_t count;
+
+    if (span.end == 0)
+        return CLP_OK;
+    if (clp_wire_start_column(decoder, span, &check, &count, "\"spread\" of a function is not a list") != CLP_OK)
+        return decoder->fault->status;
+    if (count != function->line_count * CLP_WIRE_SPREAD)
+        return refuse_here(decoder, "\"spread\" of a function does not have five numbers for each line");
+    for (size_t i = 0; i < function->line_count; i++)
+        if (!read_line_spread(decoder, &check, decoder->in_place ? &unused : &function->lines[i].spread))
+            return refuse_here(decoder, "\"spread\" of a function holds something that is not a number in its range");
     return CLP_OK;
 }
 
@@ -246,9 +283,10 @@ static clp_status read_changed(struct clp_decoder *decoder, struct clp_wire_span
 
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, COUNT };
-    static const char *const names[COUNT] = {"file",   "line",  "name",           "total",    "raw_total", "lines",
-                                             "missed", "leaks", "callees", "source_changed", "compiler", "text"};
+    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, COUNT };
+    static const char *const names[COUNT] = {"file",   "line",  "name",    "total",          "raw_total", "lines",
+                                             "missed", "leaks", "callees", "source_changed", "compiler",  "text",
+                                             "spread"};
     struct clp_wire_span found[COUNT];
     struct clp_profile_function *function;
     struct clp_measures sum = {0};
@@ -262,6 +300,7 @@ clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_s
     if (found[LINES].end == 0)
         return refuse_here(decoder, "\"lines\" of a function are missing");
     if (read_lines(decoder, found[LINES], function, &sum) != CLP_OK ||
+        read_spread(decoder, found[SPREAD], function) != CLP_OK ||
         read_missed(decoder, found[MISSED], function) != CLP_OK ||
         read_leaks(decoder, found[LEAKS], function) != CLP_OK ||
         read_callees(decoder, found[CALLEES], function) != CLP_OK ||

@@ -113,6 +113,20 @@ static clp_status read_process_texts(struct clp_decoder *decoder, const msgpack_
     return CLP_OK;
 }
 
+/* Stores a text of the row that was added last. */
+static clp_status read_row_text(struct clp_decoder *decoder, const msgpack_object *object, const char *wrong,
+                                char **text)
+{
+    if (object == NULL)
+        return CLP_OK;
+    if (!is_plain_text(object))
+        return refuse_here(decoder, wrong);
+    if (clp_wire_copy_text(decoder, object, &decoder->name) != CLP_OK)
+        return CLP_NO_MEMORY;
+    return clp_profile_set_text(decoder->profile, text, clp_buf_text(&decoder->name)) == CLP_OK ? CLP_OK
+                                                                                             : no_memory(decoder);
+}
+
 static bool read_optional(const msgpack_object *object, uint64_t *value)
 {
     return object == NULL || read_uint64(object, value);
@@ -120,9 +134,9 @@ static bool read_optional(const msgpack_object *object, uint64_t *value)
 
 clp_status clp_wire_read_process(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { PID, PARENT, START, WALL, SELF, EVENTS, NAME, NUMBERS, COUNT };
-    static const char *const names[COUNT] = {"pid",  "parent", "start", "wall",
-                                             "self", "events", "name",  "numbers"};
+    enum { PID, PARENT, START, WALL, SELF, EVENTS, NAME, NUMBERS, NAMESPACE, RESTART, HOST, BOOT, RANK, COUNT };
+    static const char *const names[COUNT] = {"pid",     "parent",        "start",   "wall", "self", "events", "name",
+                                             "numbers", "pid_namespace", "restart", "host", "boot", "rank"};
     const msgpack_object *found[COUNT];
     struct clp_profile_process process = {0};
     msgpack_object object;
@@ -133,6 +147,8 @@ clp_status clp_wire_read_process(struct clp_decoder *decoder, struct clp_wire_sp
     if (!read_optional(found[PID], &process.pid) ||
         !read_optional(found[PARENT], &process.parent) ||
         !read_optional(found[EVENTS], &process.events) ||
+        !read_optional(found[NAMESPACE], &process.pid_namespace) ||
+        !read_optional(found[RESTART], &process.restart) ||
         (found[START] != NULL && !read_number(found[START], &process.start)) ||
         (found[WALL] != NULL && !read_time(decoder, found[WALL], &process.wall)) ||
         (found[SELF] != NULL && !read_time(decoder, found[SELF], &process.self)))
@@ -141,7 +157,11 @@ clp_status clp_wire_read_process(struct clp_decoder *decoder, struct clp_wire_sp
         return decoder->fault->status;
     if (clp_profile_add_process(decoder->profile, &process) != CLP_OK)
         return no_memory(decoder);
-    return CLP_OK;
+    struct clp_profile_process *row = &decoder->profile->processes[decoder->profile->process_count - 1];
+    if (read_row_text(decoder, found[HOST], "\"host\" of a process is not a text", &row->host) != CLP_OK ||
+        read_row_text(decoder, found[BOOT], "\"boot\" of a process is not a text", &row->boot) != CLP_OK)
+        return decoder->fault->status;
+    return read_row_text(decoder, found[RANK], "\"rank\" of a process is not a text", &row->rank);
 }
 
 /* ---- meta ---- */

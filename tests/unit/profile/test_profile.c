@@ -654,3 +654,86 @@ Test(profile, running_out_of_memory_keeps_the_sum_whole)
         cr_assert_eq(status, CLP_NO_MEMORY);
     }
 }
+
+/* ---- the processes of a sum ---- */
+
+/* Makes a profile of one process, with self times of the lines 2 and 3 of a function; 0: the line did not run. */
+static void fill_process(struct clp_profile *to, uint64_t pid, uint64_t second, uint64_t third)
+{
+    struct clp_profile_function *f = add(to, "a.py", "f", 1);
+    const struct clp_profile_process row = {.pid = pid, .rank = (char[]){"3"}};
+
+    for (int32_t line = 2; line <= 3; line++) {
+        struct clp_measures measures = {.hits = 1, .self = line == 2 ? second : third};
+        if (measures.self != 0)
+            cr_assert_eq(clp_profile_add_line(to, f, line, &measures), CLP_OK);
+    }
+    cr_assert_eq(clp_profile_add_process(to, &row), CLP_OK);
+}
+
+static void merge_process(struct clp_profile *into, uint64_t pid, uint64_t second, uint64_t third)
+{
+    struct clp_profile one;
+
+    clp_profile_init(&one, &test.mem);
+    fill_process(&one, pid, second, third);
+    cr_assert_eq(clp_profile_merge(into, &one), CLP_OK);
+    clp_profile_clear(&one);
+}
+
+static void check_spread(const struct clp_profile *sum, size_t line, struct clp_profile_spread wanted)
+{
+    const struct clp_profile_spread *found = &sum->functions[0].lines[line].spread;
+
+    cr_assert_eq(found->least, wanted.least);
+    cr_assert_eq(found->most, wanted.most);
+    cr_assert_eq(found->least_in, wanted.least_in);
+    cr_assert_eq(found->most_in, wanted.most_in);
+    cr_assert_eq(found->count, wanted.count);
+}
+
+Test(profile, one_process_has_no_spread)
+{
+    merge_process(&profile, 7, 10, 20);
+    check_spread(&profile, 0, (struct clp_profile_spread){0});
+}
+
+Test(profile, a_sum_knows_least_and_most_and_who)
+{
+    merge_process(&profile, 7, 10, 0);
+    merge_process(&profile, 8, 30, 5);
+    merge_process(&profile, 9, 4, 6);
+    cr_assert_eq(profile.process_count, 3);
+    check_spread(&profile, 0, (struct clp_profile_spread){4, 30, 2, 1, 3});
+    check_spread(&profile, 1, (struct clp_profile_spread){5, 6, 1, 2, 2});
+}
+
+/* In whatever order sums are made, the processes that are named are the same. */
+Test(profile, a_sum_of_sums_knows_it_too)
+{
+    struct clp_profile late;
+
+    clp_profile_init(&late, &test.mem);
+    merge_process(&late, 8, 30, 5);
+    merge_process(&late, 9, 4, 6);
+    merge_process(&profile, 7, 10, 0);
+    cr_assert_eq(clp_profile_merge(&profile, &late), CLP_OK);
+    clp_profile_clear(&late);
+    check_spread(&profile, 0, (struct clp_profile_spread){4, 30, 2, 1, 3});
+    check_spread(&profile, 1, (struct clp_profile_spread){5, 6, 1, 2, 2});
+    cr_assert_eq(profile.processes[2].pid, 9);
+    cr_assert_str_eq(profile.processes[2].rank, "3");
+}
+
+Test(profile, a_profile_of_no_known_process_changes_no_spread)
+{
+    struct clp_profile other;
+
+    merge_process(&profile, 7, 10, 20);
+    merge_process(&profile, 8, 30, 20);
+    clp_profile_init(&other, &test.mem);
+    add_line(&other, add(&other, "a.py", "f", 1), 2, 3);
+    cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
+    clp_profile_clear(&other);
+    check_spread(&profile, 0, (struct clp_profile_spread){10, 30, 0, 1, 2});
+}

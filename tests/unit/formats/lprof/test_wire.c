@@ -64,6 +64,7 @@ static void fill_functions(struct clp_profile *to)
     cr_assert_eq(clp_profile_add_line(to, f, 0, &some), CLP_OK);
     cr_assert_eq(clp_profile_add_line(to, f, 7, &none), CLP_OK);
     cr_assert_eq(clp_profile_add_line(to, f, INT32_MAX, &most), CLP_OK);
+    f->lines[1].spread = (struct clp_profile_spread){1, UINT64_MAX, UINT32_MAX, 0, 2};
     cr_assert_eq(clp_profile_set_source(to, f, "def g():\n\0\xff", 11), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &f->compiler, "numba"), CLP_OK);
     for (int32_t line = 1; line < INT32_MAX / 300; line *= 300)
@@ -102,6 +103,8 @@ static void fill_processes(struct clp_profile *to)
     struct clp_profile_process process = {.pid = 77, .parent = UINT64_MAX, .start = 1.5,
                                           .wall = UINT64_MAX, .self = 3, .events = 4,
                                           .name = (char[]){"worker \xc3\xa9"},
+                                          .pid_namespace = UINT64_MAX, .restart = 2,
+                                          .host = (char[]){"node7"}, .boot = (char[]){"b"}, .rank = (char[]){"31"},
                                           .numbers = (char[]){"\0\xff"}, .numbers_bytes = 2};
 
     cr_assert_eq(clp_profile_add_process(to, &process), CLP_OK);
@@ -127,6 +130,11 @@ static void fill_meta(struct clp_profile *to)
     cr_assert_eq(clp_profile_set_text(to, &to->meta.python, "3.12.1"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.command, "a.py -x"), CLP_OK);
     to->meta.pid = 77;
+    to->meta.pid_namespace = 78;
+    to->meta.restart = 3;
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.host, "node\xc3\xa9"), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.boot, "0-1"), CLP_OK);
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.rank, "12"), CLP_OK);
     to->meta.start = 1700000000.25;
     to->meta.wall = 5000000000;
     to->meta.overhead = 6;

@@ -17,22 +17,20 @@ struct clp_dedupe {
     struct clp_mem *mem; /* borrowed */
     struct clp_dedupe_process *items; /* owned: the processes that have files of their own */
     size_t count, room;
+    bool several; /* there is more than one file, so that each process gets a row in the sum */
     bool again; /* some process is in two files, so a second round is needed */
     bool round; /* this is the second round; set by the caller */
+    struct clp_buf complaint; /* one line, when something failed */
 };
 
-struct clp_dedupe clp_dedupe_start(struct clp_mem *mem);
+/* several: more than one file will be added. */
+void clp_dedupe_init(struct clp_dedupe *once, bool several, struct clp_mem *mem);
 void clp_dedupe_clear(struct clp_dedupe *once);
 
-enum clp_dedupe_result {
-    CLP_DEDUPE_ADD,
-    CLP_DEDUPE_SKIP,   /* a sum has all of it */
-    CLP_DEDUPE_FAILED, /* after one line of complaint */
-};
-
-/* Notes the processes of a file's profile `one`, and says whether to add it to the sum. In the second round removes
- * from `one` the processes that have files of their own; in both rounds those that an earlier sum has. */
-enum clp_dedupe_result clp_dedupe_take(struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
-                     const char *path);
+/* Notes the processes of a file's profile `one`, and adds it to the sum without what counts elsewhere: in the second
+ * round the processes that have files of their own; in both rounds those that an earlier sum has. Of two files of one
+ * process the one with more counts is added. May change `one`. On failure returns false, and once->complaint says
+ * why; path: what it calls the file. */
+bool clp_dedupe_merge(struct clp_dedupe *once, struct clp_profile *sum, struct clp_profile *one, const char *path);
 
 #endif
