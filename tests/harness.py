@@ -23,6 +23,7 @@ REFERENCE = ROOT / "tests" / "conformance" / "reference.py"
 BUILD = pathlib.Path(os.environ.get("CLINEPROF_BUILD", ROOT / "build")).resolve()
 CKERNPROF = os.environ.get("CLINEPROF_TEST_CKERNPROF", str(BUILD / "bin" / "ckernprof"))
 TRACER = os.environ.get("CLINEPROF_TEST_TRACER")
+OPTIONS = os.environ.get("CLINEPROF_TEST_OPTIONS", "").split()  # for every ckernprof: --native
 MIB = 1 << 20
 # AddressSanitizer reserves terabytes of addresses and keeps freed memory: limits and resident sizes
 # mean nothing under it.
@@ -118,7 +119,7 @@ def run_python(arguments, folder, **options):
 def ckernprof(*options):
     """The start of a ckernprof command: this interpreter, the tracer under test."""
     tracer = ["--tracer", TRACER] if TRACER else []
-    return [CKERNPROF, "--python", sys.executable, *tracer, *options]
+    return [CKERNPROF, "--python", sys.executable, *tracer, *OPTIONS, *options]
 
 
 def run_ckernprof(arguments, folder, **options):

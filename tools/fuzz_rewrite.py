@@ -2,7 +2,7 @@
 """Profiles thousands of random functions. The profiler must count the same hits as the reference, and the
 functions must do the same as without a profiler. `make fuzz-rewrite` runs this; it needs msgpack.
 
-    fuzz_rewrite.py [--functions N] [--seed N] [--tracer NAME] [--first N]
+    fuzz_rewrite.py [--functions N] [--seed N] [--tracer NAME] [--native] [--first N]
 
 Functions run in batches. When one differs, it is run alone and cut down to the smallest function that still
 differs. That program is printed and kept under --keep, and the exit status is 1. To run the same function
@@ -215,6 +215,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--tracer")
+    parser.add_argument("--native", action="store_true", help="with the probes around calls and operators")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--cut-down", type=float, default=60, metavar="SECONDS")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("build/fuzz-rewrite"))
@@ -223,6 +224,8 @@ def arguments():
 
 def main():
     wanted = arguments()
+    if wanted.native:
+        os.environ["CLINEPROF_TEST_OPTIONS"] = "--native"
     if wanted.tracer:
         os.environ["CLINEPROF_TEST_TRACER"] = wanted.tracer
     done = wrong = 0

@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEEDS = {"times": "", "cpu": "`--cpu`", "queue": "`--cpu`", "io": "`--io`", "faults": "`--counters faults`",
+NEEDS = {"times": "", "cpu": "`--cpu`", "queue": "`--cpu`", "called": "`--native`", "io": "`--io`", "faults": "`--counters faults`",
          "switches": "`--counters switches`", **dict.fromkeys(["counter%d" % n for n in (1, 2, 3, 4)], "`clineprof.counter`"),
          "memory": "", "heap": "`--heap` or `--leaks`",
          "native": "`--heap=native`"}

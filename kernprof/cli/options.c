@@ -286,6 +286,8 @@ static const struct clp_option run_rows[] = {
      .help = "stop in pdb when more than MIB are resident"},
     {CLP_OPTION_SWITCH, 0, "cpu", .field = RUN(cpu),
      .help = "split times into CPU and waiting"},
+    {CLP_OPTION_SWITCH, 0, "native", .field = RUN(native),
+     .help = "split times into C code, library and the rest"},
     {CLP_OPTION_SWITCH, 0, "io", .field = RUN(io),
      .help = "count bytes read and written"},
     {CLP_OPTION_TEXT, 0, "counters", .argument = "LIST", .standard = "", .check = check_counters,

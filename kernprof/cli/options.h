@@ -65,6 +65,7 @@ struct clp_run_options {
     bool include_children; /* -C */
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
     bool cpu;             /* --cpu */
+    bool native;          /* --native */
     bool io;              /* --io */
     const char *counters; /* --counters: names of faults and switches; NULL: none */
     const char *heap;     /* --heap: "python" or "native" allocators; NULL: off */

@@ -110,11 +110,22 @@ static bool start_profiler(struct clp_run *run, PyObject *profiler_type)
                                            clp_profiler_note_left_out(recording->profiler));
 }
 
+/* Says so if the tracer does not tell what lines call. */
+static void say_no_native(const struct clp_run *run)
+{
+    const struct clp_run_options *options = &run->options;
+
+    if (!options->native || options->verbosity < 0 || clp_profiler_counts_called(run->recording.profiler))
+        return;
+    clp_console_complain(me, "--native needs the tracer probe (CPython 3.11 and newer); C time and library are missing");
+}
+
 static void begin_live(struct clp_run *run, bool is_server)
 {
     struct clp_buf command;
 
     clp_profiler_note_destination(run->recording.profiler, clp_buf_text(&run->recording.outfile));
+    say_no_native(run);
     clp_buf_init(&command, &run->mem);
     clp_run_add_command(run, &command);
     clp_recording_begin(&run->recording,

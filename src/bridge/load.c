@@ -145,6 +145,17 @@ static PyObject *leak_of(const void *item)
     return dict;
 }
 
+static PyObject *callee_of(const void *item)
+{
+    const struct clp_profile_callee *callee = item;
+    PyObject *dict = Py_BuildValue("{s:i,s:K,s:O}", "line", (int)callee->line, "time",
+                                   (unsigned long long)callee->time, "library", callee->library ? Py_True : Py_False);
+
+    if (dict != NULL && !set_text(dict, "name", callee->name))
+        Py_CLEAR(dict);
+    return dict;
+}
+
 /* ---- functions and the rest ---- */
 
 static PyObject *source_of(const struct clp_profile_function *function)
@@ -174,6 +185,8 @@ static PyObject *function_of(const void *item)
                              LIST_OF(function->missed, function->missed_count, number_of_missed)) &&
                 clp_dict_set(dict, "leaks",
                              LIST_OF(function->leaks, function->leak_count, leak_of)) &&
+                clp_dict_set(dict, "callees",
+                             LIST_OF(function->callees, function->callee_count, callee_of)) &&
                 clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&
                 clp_dict_set(dict, "source", source_of(function)) &&
                 clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed)) &&

@@ -10,6 +10,7 @@ static PyObject *row_of(const struct clp_measure_row *row)
         [CLP_MERGE_SUM] = "sum", [CLP_MERGE_MAX] = "largest", [CLP_MERGE_MAXABS] = "furthest from 0"};
     static const char *const needs[] = {
         [CLP_NEEDS_TIMES] = "times",       [CLP_NEEDS_CPU] = "cpu",           [CLP_NEEDS_QUEUE] = "queue",
+        [CLP_NEEDS_CALLED] = "called",
         [CLP_NEEDS_IO] = "io",             [CLP_NEEDS_FAULTS] = "faults",     [CLP_NEEDS_SWITCHES] = "switches",
         [CLP_NEEDS_COUNTER1] = "counter1", [CLP_NEEDS_COUNTER2] = "counter2", [CLP_NEEDS_COUNTER3] = "counter3",
         [CLP_NEEDS_COUNTER4] = "counter4", [CLP_NEEDS_MEMORY] = "memory",     [CLP_NEEDS_HEAP] = "heap",

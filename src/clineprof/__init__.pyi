@@ -71,6 +71,7 @@ class Profiler:
         source: Literal["functions", "files", "none"] | None = None,
         cpu: bool = False,
         counters: str = "",
+        native: bool = False,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...
@@ -249,6 +250,7 @@ class Function:
     running: list[int]
     missed: list[int]
     leaks: list[dict[str, Any]]
+    callees: list[dict[str, Any]]
     compiler: str | None
     spread: Sequence[tuple[int, int, int, int, int]]
     def __init__(self, data: Mapping[str, Any]) -> None: ...
@@ -289,6 +291,10 @@ class Line:
     def wait(self) -> int: ...
     @property
     def queue(self) -> int: ...
+    @property
+    def native_time(self) -> int: ...
+    @property
+    def library(self) -> int: ...
     @property
     def read(self) -> int: ...
     @property

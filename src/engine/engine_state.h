@@ -8,6 +8,7 @@
 #include "groups.h"
 #include "base/hashmap.h"
 #include "call_tree.h"
+#include "callee_names.h"
 #include "lines.h"
 #include "base/mem.h"
 #include "os/thread.h"
@@ -39,6 +40,27 @@ struct clp_costs {
     int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
     int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
 };
+
+/* What the events around calls and operators cost (called.h), in 1/256 ticks: each event, and the part of them that
+ * lies within what they measure. */
+struct clp_around_costs {
+    int64_t begin, end, mark, operated, iterated;
+    int64_t call_inside;
+    int64_t marked_inside; /* of an operator behind its mark */
+    int64_t line_inside;   /* of an operator behind the begin of a line */
+};
+
+/* A call that runs (called.h). */
+struct clp_calling {
+    struct clp_callee callee;
+    uint32_t depth;                /* of its line in the thread's stack */
+    uint64_t entered;              /* tells activations at that depth apart */
+    const struct clp_cell *cell;   /* the line */
+    struct clp_called_cell *called; /* where it counts; NULL: it lies within another call of the line */
+    uint64_t self;                 /* the line's self time when the call began, or was looked at last */
+};
+
+#define CLP_CALLS_OPEN 32 /* calls within calls of one thread; deeper ones count with these */
 
 /* A suspended body, and where it was suspended. */
 struct clp_suspended {
@@ -130,6 +152,9 @@ struct clp_thread {
     struct clp_gc_cell gc_outside; /* garbage collections outside all lines */
     struct clp_gc_cell gc_early;   /* those in the body on top, whose first line has not begun */
     struct clp_waiting waiting;
+    uint64_t mark; /* when an operator began, or when the last call or operator ended (called.h); own clock */
+    uint32_t calling_count;
+    struct clp_calling calling[CLP_CALLS_OPEN]; /* the innermost last */
     /* The system's tallies of this thread at the last read. Of what it has read, the profiler's own part is left out. */
     int64_t tallies[CLP_TALLY_COUNTER];
     int64_t own_read; /* used by tracers: bytes of this part */
@@ -175,6 +200,8 @@ struct clp_engine {
     struct clp_pool pool;
     struct clp_calls calls;
     struct clp_costs costs;
+    struct clp_around_costs around;
+    struct clp_callee_names callee_names;
     uint32_t parts; /* what is counted besides times, a sum of enum clp_part */
     uint64_t rss_span; /* memory is not read after fewer ticks, in which none can have changed */
     uint64_t cpu_span; /* processor time is not read after fewer ticks (waiting.h); UINT64_MAX: never */

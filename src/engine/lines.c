@@ -103,6 +103,8 @@ size_t clp_block_bytes(uint32_t line_count, uint32_t parts)
         bytes += line_count * (sizeof(struct clp_rss_cell) + sizeof(struct clp_heap_cell));
     if (parts & CLP_PART_TALLIES)
         bytes += line_count * sizeof(struct clp_tally_cell);
+    if (parts & CLP_PART_CALLED)
+        bytes += line_count * sizeof(struct clp_called_cell);
     return bytes;
 }
 
@@ -118,6 +120,9 @@ void clp_block_place_parts(struct clp_block *block)
         at = block->heap + block->line_count;
     }
     block->tallies = block->parts & CLP_PART_TALLIES ? at : NULL;
+    if (block->tallies != NULL)
+        at = block->tallies + block->line_count;
+    block->called = block->parts & CLP_PART_CALLED ? at : NULL;
 }
 
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
@@ -220,6 +225,8 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
             merge_heap(&into->heap[i], &from->heap[i]);
         if (into->tallies != NULL && from->tallies != NULL)
             merge_tallies(&into->tallies[i], &from->tallies[i]);
+        if (into->called != NULL && from->called != NULL)
+            clp_called_merge(&into->called[i], &from->called[i]);
     }
 }
 
@@ -272,6 +279,8 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
             subtract_heap(&from->heap[i], &base->heap[i]);
         if (from->tallies != NULL && base->tallies != NULL)
             subtract_tallies(&from->tallies[i], &base->tallies[i]);
+        if (from->called != NULL && base->called != NULL)
+            clp_called_subtract(&from->called[i], &base->called[i]);
     }
 }
 

@@ -9,6 +9,7 @@
  *              rss[line_count]      memory          CLP_PART_MEMORY
  *              heap[line_count]     what was allocated, with it
  *              tallies[line_count]  tallies         CLP_PART_TALLIES
+ *              called[line_count]   callees (called.h)  CLP_PART_CALLED
  *
  * The last ones are there only in blocks that were made when something was to be counted in them.
  *
@@ -24,6 +25,7 @@
 #ifndef CLP_LINES_H
 #define CLP_LINES_H
 
+#include "called_cells.h"
 #include "functions.h"
 #include "os/pages.h"
 #include "base/status.h"
@@ -102,7 +104,7 @@ struct clp_tally_cell {
 };
 
 /* What a block may have besides times. */
-enum clp_part { CLP_PART_MEMORY = 1, CLP_PART_TALLIES = 2, CLP_PARTS_ALL = 3 };
+enum clp_part { CLP_PART_MEMORY = 1, CLP_PART_TALLIES = 2, CLP_PART_CALLED = 4, CLP_PARTS_ALL = 7 };
 
 enum clp_area_kind {
     CLP_AREA_NONE, /* never used, nor is anything behind it in the chunk */
@@ -146,6 +148,7 @@ struct clp_block {
     const struct clp_line_map *map; /* the function's */
     struct clp_heap_cell *heap; /* NULL without CLP_PART_MEMORY */
     struct clp_tally_cell *tallies; /* NULL without CLP_PART_TALLIES */
+    struct clp_called_cell *called; /* NULL without CLP_PART_CALLED */
     uint32_t parts; /* a sum of enum clp_part */
     void *latest; /* the engine's record of the body that resumed here last; it may be stale */
     _Alignas(64) struct clp_cell cells[];

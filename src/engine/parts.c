@@ -33,6 +33,7 @@ static bool add_to(struct clp_thread *thread, uint32_t parts)
         thread->blocks[i] = block;
         clp_block_free(pool, old);
     }
+    thread->calling_count = 0; /* calls that run count in blocks that are gone */
     return true;
 }
 

@@ -58,6 +58,10 @@
       "self time without a processor: for a lock, a disk, the GIL, another process, or its turn")              \
     X(queue, uint64_t, SUM, NANOS, QUEUE, 2, 12, "queue", "Queue",                                             \
       "the part of the waiting in which the thread could run, but had no processor")                           \
+    X(native_time, uint64_t, SUM, NANOS, CALLED, 0, 12, "native-time", "C time",                               \
+      "self time in C functions that the line calls, and in operators, subscripts and iteration")              \
+    X(library, uint64_t, SUM, NANOS, CALLED, 0, 12, "library", "Library",                                      \
+      "self time in Python functions that the line calls and that are not selected")                           \
     X(read, uint64_t, SUM, BYTES, IO, 0, 12, "read", "Read",                                                   \
       "bytes that the line read from files and pipes, wherever they were")                                     \
     X(written, uint64_t, SUM, BYTES, IO, 0, 12, "written", "Written",                                          \
@@ -141,6 +145,7 @@ enum clp_measure_needs { /* from MEMORY on: of memory */
     CLP_NEEDS_TIMES,
     CLP_NEEDS_CPU,
     CLP_NEEDS_QUEUE,
+    CLP_NEEDS_CALLED,
     CLP_NEEDS_IO,
     CLP_NEEDS_FAULTS,
     CLP_NEEDS_SWITCHES,

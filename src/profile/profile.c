@@ -18,6 +18,8 @@ const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_meas
         return meta->has_cpu != 0 ? NULL : "--cpu";
     case CLP_NEEDS_QUEUE:
         return meta->has_queue != 0 ? NULL : "--cpu, where /proc/thread-self/schedstat can be read";
+    case CLP_NEEDS_CALLED:
+        return meta->has_called != 0 ? NULL : "--native";
     case CLP_NEEDS_IO:
         return meta->has_io != 0 ? NULL : "--io";
     case CLP_NEEDS_FAULTS:
@@ -80,6 +82,9 @@ static void clear_function(struct clp_mem *mem, struct clp_profile_function *fun
     for (size_t i = 0; i < function->leak_count; i++)
         clp_mem_free_text(mem, function->leaks[i].held_by);
     clp_mem_free(mem, function->leaks, function->leak_room, sizeof *function->leaks);
+    for (size_t i = 0; i < function->callee_count; i++)
+        clp_mem_free_text(mem, function->callees[i].name);
+    clp_mem_free(mem, function->callees, function->callee_room, sizeof *function->callees);
     clp_mem_free(mem, function->missed, function->missed_room, sizeof *function->missed);
     clp_profile_drop_source(mem, function);
 }

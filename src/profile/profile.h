@@ -54,6 +54,14 @@ struct clp_profile_leak {
     uint32_t owner; /* the line's number in the table of live blocks, in the process that made the verdict; else 0 */
 };
 
+/* What a line calls, and how long that took of its self time (callees.h). */
+struct clp_profile_callee {
+    int32_t line;
+    bool library;  /* a Python function that is not selected; false: C code */
+    char *name;    /* "re.sub", "@" */
+    uint64_t time; /* nanoseconds */
+};
+
 /* One call of a function, on the clock of the series that the mark belongs to. */
 struct clp_profile_mark {
     char *file, *name;  /* with first_line, the function's key */
@@ -104,6 +112,8 @@ struct clp_profile_function {
     size_t missed_count, missed_room;
     struct clp_profile_leak *leaks; /* by ascending line */
     size_t leak_count, leak_room;
+    struct clp_profile_callee *callees; /* by ascending line */
+    size_t callee_count, callee_room;
     char *compiler; /* the tool that compiled the function; calls of the compiled code are not counted; or NULL */
     char *source; /* the text from first_line on, lines end in \n; NULL: not known. texts.h sets it */
     size_t source_bytes;
@@ -142,7 +152,7 @@ struct clp_profile_call {
  * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists different tracers. It sums
  * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes.
  * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source,
- * gc_cleared, has_cpu, has_queue, has_io, has_faults and has_switches. Counters are told apart by their names; what finds
+ * gc_cleared, has_cpu, has_queue, has_called, has_io, has_faults and has_switches. Counters are told apart by their names; what finds
  * no place is dropped. Different kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
@@ -166,6 +176,7 @@ struct clp_profile_meta {
     uint64_t gc_cleared;  /* 1: the program took the profiler out of gc.callbacks; later collections are missing */
     uint64_t has_cpu;     /* 1: processor time was read (--cpu) */
     uint64_t has_queue;   /* 1: time in the run queue was read, too */
+    uint64_t has_called;  /* 1: the time in C code and in library functions was counted (--native) */
     uint64_t has_io;      /* 1: bytes read and written were counted (--io) */
     uint64_t has_faults;  /* 1: page faults were counted (--counters faults) */
     uint64_t has_switches; /* 1: context switches were counted (--counters switches) */
@@ -212,6 +223,7 @@ struct clp_profile_meta {
     X(gc_cleared, ASKED)            \
     X(has_cpu, ASKED)               \
     X(has_queue, ASKED)             \
+    X(has_called, ASKED)            \
     X(has_io, ASKED)                \
     X(has_faults, ASKED)            \
     X(has_switches, ASKED)          \

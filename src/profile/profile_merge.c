@@ -7,6 +7,7 @@
  *                                       tried from 2 on again */
 #include "profile_merge.h"
 #include "calls.h"
+#include "callees.h"
 #include "counters.h"
 #include "missed.h"
 #include "texts.h"
@@ -227,6 +228,8 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
     for (size_t i = 0; i < from->leak_count; i++)
         if (clp_profile_add_leak(into, function, &from->leaks[i]) != CLP_OK)
             return CLP_NO_MEMORY;
+    if (clp_callees_merge(into, function, from) != CLP_OK)
+        return CLP_NO_MEMORY;
     function->total = clp_measures_sum(function->total, from->total);
     function->raw_total = clp_measures_sum(function->raw_total, from->raw_total);
     if (function->compiler == NULL &&
@@ -380,6 +383,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->gc_cleared = larger(meta->gc_cleared, from->gc_cleared);
     meta->has_cpu = larger(meta->has_cpu, from->has_cpu);
     meta->has_queue = larger(meta->has_queue, from->has_queue);
+    meta->has_called = larger(meta->has_called, from->has_called);
     meta->has_io = larger(meta->has_io, from->has_io);
     meta->has_faults = larger(meta->has_faults, from->has_faults);
     meta->has_switches = larger(meta->has_switches, from->has_switches);

@@ -2,6 +2,7 @@
 #include "snapshot.h"
 #include "base/buf.h"
 #include "engine/charges.h"
+#include "callees.h"
 #include "missed.h"
 #include "snapshot_calls.h"
 
@@ -79,6 +80,16 @@ static void set_tallies(const struct clp_tally_cell *cell, uint32_t sources, str
     measures->counter4_most = not_negative(cell->most[3]);
 }
 
+/* Sets which parts of the self time of *measures, which is known already, passed in what the line calls. */
+static void set_called(const struct clp_called_cell *cell, double nanos_per_tick, struct clp_measures *measures)
+{
+    double one = nanos_per_tick / CLP_CORRECTION_ONE;
+
+    measures->native_time = smaller(nanos((double)cell->time[CLP_CALLED_NATIVE], one), measures->self);
+    measures->library = smaller(nanos((double)cell->time[CLP_CALLED_LIBRARY], one),
+                                measures->self - measures->native_time);
+}
+
 static struct clp_measures measures_of(const struct clp_charges *charges,
                                        const struct clp_block *block, uint32_t line,
                                        const struct clp_snapshot_wish *wish)
@@ -118,6 +129,8 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     }
     if (block->tallies != NULL)
         set_tallies(&block->tallies[line], wish->tallies, &measures);
+    if (wish->called && block->called != NULL)
+        set_called(&block->called[line], nanos_per_tick, &measures);
     return measures;
 }
 
@@ -151,6 +164,39 @@ static bool may_begin(const struct clp_function *function, uint32_t cell)
     return function->instructions != NULL && cell < function->line_count && function->instructions[cell] != 0;
 }
 
+/* Adds the callees of most time of one kind, as far as they took anything of the line's time. */
+static clp_status add_callees(const struct clp_engine *engine, const struct clp_called_name *names,
+                              struct clp_profile_callee callee, double nanos_per_tick, struct clp_profile *profile,
+                              struct clp_profile_function *into)
+{
+    uint64_t most = callee.time;
+    clp_status status = CLP_OK;
+
+    for (int i = 0; i < CLP_CALLED_NAMES && status == CLP_OK; i++) {
+        const char *name = clp_callee_names_get(&engine->callee_names, names[i].name);
+        callee.time = smaller(nanos((double)names[i].time, nanos_per_tick / CLP_CORRECTION_ONE), most);
+        callee.name = (char *)(uintptr_t)name; /* is copied */
+        if (name != NULL && callee.time != 0)
+            status = clp_callees_add(profile, into, &callee);
+    }
+    return status;
+}
+
+static clp_status add_called(const struct clp_engine *engine, const struct clp_called_cell *cell, int32_t line,
+                             const struct clp_measures *measures, double nanos_per_tick,
+                             struct clp_profile *profile, struct clp_profile_function *into)
+{
+    clp_status status = add_callees(engine, cell->names[CLP_CALLED_NATIVE],
+                                    (struct clp_profile_callee){.line = line, .time = measures->native_time},
+                                    nanos_per_tick, profile, into);
+
+    if (status != CLP_OK)
+        return status;
+    return add_callees(engine, cell->names[CLP_CALLED_LIBRARY],
+                       (struct clp_profile_callee){.line = line, .library = true, .time = measures->library},
+                       nanos_per_tick, profile, into);
+}
+
 static clp_status add_lines(const struct clp_engine *engine, const struct clp_block *sum,
                             const struct clp_snapshot_wish *wish, struct clp_profile *profile,
                             struct clp_profile_function *into)
@@ -169,6 +215,8 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
         }
         struct clp_measures measures = measures_of(&charges, sum, i, wish);
         status = clp_profile_add_line(profile, into, line, &measures);
+        if (status == CLP_OK && wish->called && sum->called != NULL)
+            status = add_called(engine, &sum->called[i], line, &measures, wish->nanos_per_tick, profile, into);
         profile->meta.events += cell->hits;
         lines.time += measures.time;
         lines.self += measures.self;
@@ -319,6 +367,7 @@ clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_
     fill_meta(&totals, wish->nanos_per_tick, profile);
     profile->meta.has_memory = (wish->parts & CLP_PART_MEMORY) != 0;
     profile->meta.has_cpu = wish->cpu;
+    profile->meta.has_called = wish->called;
     profile->meta.has_io = (wish->tallies & CLP_TALLY_SOURCE_IO) != 0;
     profile->meta.has_faults = (wish->tallies & CLP_TALLY_SOURCE_FAULTS) != 0;
     profile->meta.has_switches = (wish->tallies & CLP_TALLY_SOURCE_SWITCHES) != 0;

@@ -19,6 +19,7 @@ struct clp_snapshot_wish {
     uint32_t parts;   /* of the blocks, a sum of enum clp_part */
     bool cpu;         /* processor time */
     uint32_t tallies; /* a sum of enum clp_tally_source */
+    bool called;      /* what lines call */
     double nanos_per_tick;
 };
 

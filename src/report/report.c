@@ -2,6 +2,7 @@
 /* Builds the report: headings, the rows of each function (or one ranking of lines), a summary, a footer.
  * table.c fills the cells of a row. */
 #include "report.h"
+#include "callees_below.h"
 #include "file_table.h"
 #include "fold.h"
 #include "footer.h"
@@ -333,6 +334,9 @@ static clp_status add_function(struct report *report, const struct clp_profile_f
     if (report->profile->gc_apart && body.gc.gc_runs != 0)
         clp_table_add_gc_row(&report->table, report->fold.width, set_gc_row(report, &body));
     clp_buf_add_text(report->out, "\n");
+    if (clp_columns_have(&report->columns, CLP_MEASURE_native_time) ||
+        clp_columns_have(&report->columns, CLP_MEASURE_library))
+        clp_callees_below_add(report->out, function);
     return CLP_OK;
 }
 
@@ -522,6 +526,12 @@ static void add_cpu_columns(struct report *report)
         clp_columns_add(&report->columns, "queue");
 }
 
+static void add_called_columns(struct report *report)
+{
+    clp_columns_add(&report->columns, "native-time");
+    clp_columns_add(&report->columns, "library");
+}
+
 static void add_counter_columns(struct report *report)
 {
     static const enum clp_measure measures[] = {
@@ -552,6 +562,8 @@ static void choose_columns(struct report *report)
             clp_columns_add(&report->columns, "gc");
         if (profile->meta.has_cpu != 0)
             add_cpu_columns(report);
+        if (profile->meta.has_called != 0)
+            add_called_columns(report);
         add_counter_columns(report);
         if (memory)
             add_memory_columns(report);

@@ -17,6 +17,8 @@ enum {
     CLP_OP_NEVER_STARTS = 64, /* the interpreter lets no line begin at it */
     CLP_OP_TRIVIAL = 128,     /* pushes a value that is at hand: takes no time, calls nothing */
     CLP_OP_QUIET = 256,       /* never raises */
+    CLP_OP_OPERATES = 512,    /* an operator, a subscript or the begin of an iteration */
+    CLP_OP_AT_HAND = 1024,    /* only moves values, from and into variables; what it drops is C's work */
 };
 
 struct clp_bytecode {
@@ -28,7 +30,11 @@ struct clp_bytecode {
         uint8_t row; /* in the table, counted from 1; 0 for a name that is not there */
     } op[256];
     uint8_t nop, extended_arg, load_const, unary_negative, pop_top, jump_forward, reraise;
-    uint8_t copy, binary_op;
+    uint8_t copy, binary_op, contains_op;
+    uint8_t call, call_kw, call_function_ex, precall, kw_names; /* 0 where the version has none */
+    uint8_t push_null, load_method, load_super_attr, get_iter, get_aiter;
+    uint8_t compare_op, binary_subscr, binary_slice, store_subscr, store_slice, delete_subscr;
+    uint8_t store_fast, store_fast_load_fast, store_fast_store_fast;
     uint8_t resume, yield_value, send, for_iter, load_name, load_global, load_attr;
     /* END_FOR, which an exhausted FOR_ITER jumps past, and the instruction that must follow it; 0 where the
      * version has none. */

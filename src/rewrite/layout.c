@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "layout.h"
-
-/* Puts a kind and a line into one number: a key of the map of constants. */
-static uint64_t key_of(enum clp_probe_kind kind, int32_t line)
-{
-    return (uint64_t)(uint32_t)line << 8 | (uint64_t)kind;
-}
-
-uint32_t clp_layout_constant(const struct clp_layout *layout, enum clp_probe_kind kind,
-                             int32_t line)
-{
-    uint64_t found;
-
-    return clp_hashmap_get(&layout->constants, key_of(kind, line), &found) ? (uint32_t)found
-                                                                           : CLP_NOWHERE;
-}
+#include "around.h"
 
 /* ---- the plan ---- */
 
-static clp_status want(struct clp_layout *layout, enum clp_probe_kind kind, int32_t line,
-                       uint32_t *constant)
+static clp_status want(struct clp_layout *layout, enum clp_probe_kind kind, int32_t line, uint32_t *constant)
 {
-    struct clp_rewritten *out = layout->out;
-
-    *constant = clp_layout_constant(layout, kind, line);
-    if (*constant != CLP_NOWHERE)
-        return CLP_OK;
-    if (out->probe_count == out->probe_room &&
-        clp_mem_grow(out->mem, (void **)&out->probes, &out->probe_room, out->probe_room * 2 + 16,
-                     sizeof *out->probes) != CLP_OK)
-        return CLP_NO_MEMORY;
-    *constant = layout->decoded->code->const_count + (uint32_t)out->probe_count;
-    if (clp_hashmap_set(&layout->constants, key_of(kind, line), *constant) != CLP_OK)
-        return CLP_NO_MEMORY;
-    out->probes[out->probe_count++] = (struct clp_probe){kind, line};
-    return CLP_OK;
+    return clp_layout_want(layout, (struct clp_probe){kind, line, 0, 0}, constant);
 }
 
 static clp_status want_unlined(struct clp_layout *layout, enum clp_probe_kind kind)
@@ -157,13 +129,15 @@ static clp_status plan(struct clp_layout *layout)
         if (status == CLP_OK)
             status = plan_behind(layout, i);
     }
+    if (status == CLP_OK && layout->insert == CLP_INSERT_AROUND)
+        status = clp_around_plan(layout);
     return status;
 }
 
 struct clp_behind clp_layout_behind(const struct clp_layout *layout, uint32_t at)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
-    struct clp_behind behind = {CLP_NOWHERE, CLP_NOWHERE, CLP_NOWHERE, false};
+    struct clp_behind behind = {CLP_NOWHERE, CLP_NOWHERE, CLP_NOWHERE, layout->places[at].before, false};
 
     if (!layout->insert)
         return behind;
@@ -184,7 +158,18 @@ static uint32_t behind_units(const struct clp_layout *layout, uint32_t at)
     struct clp_behind behind = clp_layout_behind(layout, at);
 
     return clp_layout_probe_units(behind.resume_if) + clp_layout_probe_units(behind.suspend) +
-           clp_layout_probe_units(behind.leave) + (behind.repeats_send ? 2 : 0);
+           clp_layout_probe_units(behind.leave) + (behind.repeats_send ? 2 : 0) +
+           clp_layout_operand_units(layout, behind.before, layout->places[at].before_depth);
+}
+
+uint32_t clp_layout_operand_units(const struct clp_layout *layout, uint32_t constant, uint32_t depth)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+
+    if (constant == CLP_NOWHERE || depth == 0)
+        return clp_layout_probe_units(constant);
+    return 1u + clp_layout_prefixes(depth) + clp_layout_probe_units(constant) +
+           bytecode->op[bytecode->contains_op].caches;
 }
 
 /* ---- addresses ---- */
@@ -196,7 +181,8 @@ static void lay_out(struct clp_layout *layout)
     for (uint32_t i = 0; i < layout->decoded->count; i++) {
         struct clp_code_place *place = &layout->places[i];
         place->block = at;
-        place->counting = at + clp_layout_probe_units(place->front) + place->jumps_over;
+        place->counting =
+            at + clp_layout_operand_units(layout, place->front, place->front_depth) + place->jumps_over;
         place->plain = place->counting + clp_layout_probe_units(place->line);
         place->self = place->plain + behind_units(layout, i);
         at = place->self + place->prefixes + clp_decoded_body(layout->decoded, i);
@@ -344,7 +330,7 @@ static clp_status allocate(struct clp_layout *layout)
         (layout->asks == NULL && decoded->range_count != 0))
         return CLP_NO_MEMORY;
     for (uint32_t i = 0; i < decoded->count; i++) {
-        layout->places[i].front = layout->places[i].line = CLP_NOWHERE;
+        layout->places[i].front = layout->places[i].line = layout->places[i].before = CLP_NOWHERE;
         layout->places[i].prefixes = decoded->items[i].prefixes;
     }
     for (size_t i = 0; i < back_count(layout); i++)
@@ -355,8 +341,8 @@ static clp_status allocate(struct clp_layout *layout)
 }
 
 clp_status clp_layout_init(struct clp_layout *layout, const struct clp_decoded *decoded,
-                           const struct clp_edges *edges, struct clp_rewritten *out, bool insert,
-                           const char **reason)
+                           const struct clp_edges *edges, struct clp_rewritten *out,
+                           enum clp_insertion insert, const char **reason)
 {
     *layout = (struct clp_layout){
         .decoded = decoded, .edges = edges, .out = out, .insert = insert};

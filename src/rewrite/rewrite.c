@@ -30,6 +30,21 @@ static void add_probe(struct clp_buf *code, const struct clp_bytecode *bytecode,
     add_unit(code, bytecode->pop_top, 0);
 }
 
+/* Adds a probe with an operand that lies so deep in the stack; with 0 one without. */
+static void add_operand_probe(struct clp_buf *code, const struct clp_bytecode *bytecode, uint32_t constant,
+                              uint32_t depth)
+{
+    if (constant == CLP_NOWHERE || depth == 0) {
+        add_probe(code, bytecode, constant);
+        return;
+    }
+    add_instruction(code, bytecode, bytecode->copy, depth, clp_layout_prefixes(depth));
+    add_instruction(code, bytecode, bytecode->load_const, constant, clp_layout_prefixes(constant));
+    add_unit(code, bytecode->contains_op, 0);
+    clp_buf_add_repeated(code, 0, (size_t)bytecode->op[bytecode->contains_op].caches * 2);
+    add_unit(code, bytecode->pop_top, 0);
+}
+
 static void add_behind(const struct clp_layout *layout, uint32_t at, struct clp_buf *code)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
@@ -38,6 +53,7 @@ static void add_behind(const struct clp_layout *layout, uint32_t at, struct clp_
     add_probe(code, bytecode, behind.resume_if);
     add_probe(code, bytecode, behind.suspend);
     add_probe(code, bytecode, behind.leave);
+    add_operand_probe(code, bytecode, behind.before, layout->places[at].before_depth);
     if (behind.repeats_send) {
         add_unit(code, bytecode->jump_forward, 1);
         add_unit(code, bytecode->send,
@@ -61,7 +77,7 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
     const struct clp_code_place *place = &layout->places[at];
     uint32_t body = clp_decoded_body(layout->decoded, at);
 
-    add_probe(code, bytecode, place->front);
+    add_operand_probe(code, bytecode, place->front, place->front_depth);
     if (place->jumps_over)
         add_unit(code, bytecode->jump_forward, place->plain - place->counting);
     add_probe(code, bytecode, place->line);
@@ -253,7 +269,7 @@ static void add_exceptions(const struct clp_layout *layout, struct clp_buf *tabl
 
 static int32_t needed_stack(const struct clp_layout *layout)
 {
-    /* a probe takes one value; in the blocks at the end it lies above the exception and its place, and a copy
+    /* a probe takes one value, and one with an operand two; in the blocks at the end it lies above the exception and its place, and a copy
      * of one of those lies above it where the place is asked for */
     uint32_t most = 3;
 
@@ -264,7 +280,7 @@ static int32_t needed_stack(const struct clp_layout *layout)
         if (needed > most)
             most = needed;
     }
-    int32_t with_probe = layout->decoded->code->stack_size + 1;
+    int32_t with_probe = layout->decoded->code->stack_size + (layout->insert == CLP_INSERT_AROUND ? 2 : 1);
     return with_probe > (int32_t)most ? with_probe : (int32_t)most;
 }
 
@@ -357,7 +373,7 @@ static clp_status write_out(const struct clp_layout *layout, struct clp_rewritte
 }
 
 static clp_status rewrite(struct clp_rewritten *out, const struct clp_decoded *decoded,
-                          bool insert, const char **reason)
+                          enum clp_insertion insert, const char **reason)
 {
     struct clp_edges edges;
     struct clp_layout layout;
@@ -376,7 +392,7 @@ static clp_status rewrite(struct clp_rewritten *out, const struct clp_decoded *d
 
 clp_status clp_rewrite(struct clp_rewritten *out, struct clp_mem *mem,
                        const struct clp_bytecode *bytecode, const struct clp_code *code,
-                       bool insert, const char **reason)
+                       enum clp_insertion insert, const char **reason)
 {
     struct clp_decoded decoded;
     clp_status status = clp_decoded_init(&decoded, mem, bytecode, code, reason);

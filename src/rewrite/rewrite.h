@@ -21,8 +21,9 @@
  *
  * A line that only returns a value at hand (`return x`) has one probe for line and leave.
  *
- * A probe is three instructions: LOAD_CONST of the probe, UNARY_NEGATIVE, POP_TOP. They have the location of
- * the instruction behind them. The blocks at the end have no location. Instructions of the original code never
+ * A probe is three instructions: LOAD_CONST of the probe, UNARY_NEGATIVE, POP_TOP. Probes that need an operand
+ * are COPY of the operand, LOAD_CONST of the probe, CONTAINS_OP, POP_TOP; around.h says where they stand. All
+ * have the location of the instruction behind them. The blocks at the end have no location. Instructions of the original code never
  * change, except for the distances of jumps. */
 #ifndef CLP_REWRITE_H
 #define CLP_REWRITE_H
@@ -33,12 +34,12 @@
 #include "base/status.h"
 #include <stdbool.h>
 
-/* Rewrites *code. With `insert` false nothing is put in, and the bytes must come out as they went in. On
+/* Rewrites *code. With CLP_INSERT_NOTHING the bytes must come out as they went in. On
  * failure (CLP_CORRUPT, CLP_TOO_LARGE, CLP_UNSUPPORTED, CLP_NO_MEMORY) *reason is a constant that says why, and
  * *out is empty. Clear *out by clp_rewritten_clear after success. */
 clp_status clp_rewrite(struct clp_rewritten *out, struct clp_mem *mem,
                        const struct clp_bytecode *bytecode, const struct clp_code *code,
-                       bool insert, const char **reason);
+                       enum clp_insertion insert, const char **reason);
 
 void clp_rewritten_clear(struct clp_rewritten *rewritten);
 

@@ -21,7 +21,8 @@ LIBRARY = harness.BUILD / "conformance" / "rewrite_library.so"
 FUZZER = harness.BUILD / "fuzz" / "fuzz_rewrite"
 MINOR = sys.version_info[1]
 KINDS = ["ENTER", "ENTER_LINE", "LINE", "LAST_LINE", "LEAVE", "SUSPEND", "RESUME", "RESUME_IF",
-         "LINE_ASKED"]
+         "LINE_ASKED", "CALL", "CALLED", "MARK", "OPERATED", "ITERATED"]
+NOTHING, LINES, AROUND = range(3)  # what is put in
 WITH_LINE = {"ENTER_LINE", "LINE", "LAST_LINE"}
 CODE, EXCEPTIONS, LOCATIONS = range(3)
 NO_SOURCES = ("site-packages", "dist-packages", "lib2to3")  # others' code, and what is no Python 3
@@ -64,7 +65,7 @@ class Rewriter:
         self.library.part.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_size_t)]
         self.library.probe.argtypes = [ctypes.c_size_t, ctypes.POINTER(ctypes.c_int)]
 
-    def __call__(self, code, insert=True):
+    def __call__(self, code, insert=LINES):
         return self.rewrite(unchanged(code), code.co_firstlineno, len(code.co_consts), insert)
 
     def rewrite(self, old, first_line, const_count, insert):
@@ -219,6 +220,11 @@ class Matched:
         item = self.new[at]
         return item.name == "LOAD_CONST" and item.argument >= self.constants
 
+    def has_operand(self, at):
+        """Is this the copy of a probe's operand?"""
+        names = [item.name for item in self.new[at : at + 4]]
+        return names == ["COPY", "LOAD_CONST", "CONTAINS_OP", "POP_TOP"] and self.is_probe(at + 1)
+
     def probe(self, at):
         names = [item.name for item in self.new[at : at + 3]]
         assert names == ["LOAD_CONST", "UNARY_NEGATIVE", "POP_TOP"], names
@@ -243,6 +249,9 @@ class Matched:
                 if self.is_probe(at):
                     probes.append(self.probe(at))
                     at += 3
+                elif self.has_operand(at):
+                    probes.append(self.new_constants[self.new[at + 1].argument])
+                    at += 4
                 elif self.jumps_over(at):
                     at += self.jumps_over(at)
                 else:

@@ -30,15 +30,16 @@ def rewriter():
 
 def problems_of(rewriter, code, number):
     """Why this code object does not come out as it must; None when it does."""
-    if rewriter(code, insert=False) != rewriting.unchanged(code):
+    if rewriter(code, insert=rewriting.NOTHING) != rewriting.unchanged(code):
         return "with nothing put in it is not the same"
-    new = rewriter(code)
-    if rewriter.rewrite(new, code.co_firstlineno, len(code.co_consts), False)[:4] != new[:4]:
-        return "the result cannot be taken apart again"
-    if number % EVERY["instructions"] == 0:
-        rewriting.check_instructions(code, rewriting.with_probes(code, new))
-    if number % EVERY["dis"] == 0:
-        rewriting.check_with_dis(code, rewriting.with_probes(code, new))
+    for insert in (rewriting.LINES, rewriting.AROUND):
+        new = rewriter(code, insert)
+        if rewriter.rewrite(new, code.co_firstlineno, len(code.co_consts), rewriting.NOTHING)[:4] != new[:4]:
+            return "the result cannot be taken apart again"
+        if number % EVERY["instructions"] == 0:
+            rewriting.check_instructions(code, rewriting.with_probes(code, new))
+        if number % EVERY["dis"] == 0:
+            rewriting.check_with_dis(code, rewriting.with_probes(code, new))
     return None
 
 

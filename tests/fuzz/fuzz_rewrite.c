@@ -300,7 +300,13 @@ static void make_code(struct made *made, const struct clp_bytecode *bytecode,
 static void note(struct trial *trial, enum clp_probe_kind kind, int32_t line)
 {
     require(trial->event_count < MOST_EVENTS, "a way without an end");
-    trial->events[trial->event_count++] = (struct clp_probe){kind, line};
+    trial->events[trial->event_count++] = (struct clp_probe){kind, line, 0, 0};
+}
+
+/* A probe around a call or an operator, which may stand anywhere. */
+static bool is_around(enum clp_probe_kind kind)
+{
+    return kind >= CLP_PROBE_CALL && kind <= CLP_PROBE_ITERATED;
 }
 
 /* Two probes in one count as two. */
@@ -310,6 +316,8 @@ static void take_probe(struct trial *trial, uint32_t constant)
                 constant - trial->code.const_count < trial->out.probe_count,
             "there is no such probe");
     struct clp_probe probe = trial->out.probes[constant - trial->code.const_count];
+    if (is_around(probe.kind))
+        return;
     if (probe.kind == CLP_PROBE_ENTER_LINE)
         note(trial, CLP_PROBE_ENTER, 0);
     note(trial, probe.kind == CLP_PROBE_ENTER_LINE ? CLP_PROBE_LINE : probe.kind, probe.line);
@@ -323,7 +331,12 @@ static uint32_t arrive(struct trial *trial, uint32_t at)
 
     while (trial->old_of[at] == CLP_NOWHERE) {
         const struct clp_instruction *item = &trial->new.items[at];
-        if (item->opcode == bytecode->load_const) {
+        if (item->opcode == bytecode->copy) {
+            require(item[1].opcode == bytecode->load_const && item[2].opcode == bytecode->contains_op &&
+                        item[3].opcode == bytecode->pop_top, "half a probe with an operand");
+            take_probe(trial, item[1].argument);
+            at += 4;
+        } else if (item->opcode == bytecode->load_const) {
             take_probe(trial, item->argument);
             bool asks = item[1].opcode == bytecode->copy &&
                         item[1].argument == (bytecode->minor >= 14 ? 2u : 3u);
@@ -551,7 +564,8 @@ static void match(struct trial *trial)
 /* Room for a probe on top of it all, and for one in the blocks at the end. */
 static void check_stack(const struct trial *trial)
 {
-    require(trial->out.stack_size > trial->code.stack_size, "no room for a probe");
+    require(trial->out.stack_size > trial->code.stack_size + (trial->layout.insert == CLP_INSERT_AROUND),
+            "no room for a probe");
     for (size_t i = 0; i < trial->new.range_count; i++)
         require(trial->out.stack_size >= (int32_t)trial->new.ranges[i].depth + 3,
                 "no room for what is re-raised");
@@ -615,7 +629,7 @@ static void check_stable(struct trial *trial)
     struct clp_rewritten again;
 
     clp_status status = clp_rewrite(&again, &trial->memory.mem, &trial->bytecode, &trial->new_code,
-                                    false, &reason);
+                                    CLP_INSERT_NOTHING, &reason);
     if (status == CLP_UNSUPPORTED)
         return;
     require(status == CLP_OK, reason);
@@ -627,7 +641,7 @@ static void check_stable(struct trial *trial)
     clp_rewritten_clear(&again);
 }
 
-static void check_against_old(struct trial *trial, bool insert)
+static void check_against_old(struct trial *trial, enum clp_insertion insert)
 {
     struct clp_mem *mem = &trial->memory.mem;
     const char *reason;
@@ -653,7 +667,7 @@ static void check_against_old(struct trial *trial, bool insert)
     clp_decoded_clear(&trial->old);
 }
 
-static void check_accepted(struct trial *trial, bool insert)
+static void check_accepted(struct trial *trial, enum clp_insertion insert)
 {
     const char *reason;
 
@@ -666,7 +680,7 @@ static void check_accepted(struct trial *trial, bool insert)
     clp_decoded_clear(&trial->new);
 }
 
-static void try(struct trial *trial, bool insert, size_t fail_at)
+static void try(struct trial *trial, enum clp_insertion insert, size_t fail_at)
 {
     struct memory *memory = &trial->memory;
     const char *reason = NULL;
@@ -702,8 +716,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
         make_code(&made, &trial->bytecode, &trial->code, &input);
     else
         read_code(&trial->code, &input);
-    try(trial, false, 0);
-    try(trial, true, (flags & 2) != 0 ? fail_at : 0);
+    try(trial, CLP_INSERT_NOTHING, 0);
+    for (enum clp_insertion insert = CLP_INSERT_LINES; insert <= CLP_INSERT_AROUND; insert++)
+        try(trial, insert, (flags & 2) != 0 ? fail_at : 0);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "event_script.h"
+#include "engine/called.h"
 #include "engine/engine.h"
 #include "engine/garbage.h"
 #include "engine/reaping.h"
@@ -183,6 +184,15 @@ static void set_cpu(struct run *run)
     clp_engine_set_cpu_span(&run->engine, span, (uint64_t)next_number(run));
 }
 
+/* What the events around calls and operators cost, in the order of the fields. */
+static void set_around(struct run *run)
+{
+    int64_t *costs = &run->engine.around.begin;
+
+    for (size_t i = 0; i < sizeof run->engine.around / sizeof *costs; i++)
+        costs[i] = next_number(run);
+}
+
 static void set_thread(struct run *run)
 {
     const char *name = next_word(run);
@@ -341,6 +351,51 @@ static void do_collected(struct run *run, struct clp_thread *thread, uint64_t no
     clp_garbage_end(&run->engine, now);
 }
 
+/* The callee that the next words name: its kind, and its name. */
+static struct clp_callee next_callee(struct run *run)
+{
+    bool library = take_word(run, "library");
+    const char *name = next_word(run);
+
+    return (struct clp_callee){library ? CLP_CALLED_LIBRARY : CLP_CALLED_NATIVE,
+                               clp_callee_names_add(&run->engine.callee_names, name, strlen(name))};
+}
+
+/* A call, or one of something that is not counted. */
+static void do_call(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    if (!clp_called_counts(thread))
+        fail(run, "a call on no line");
+    else if (take_word(run, "-"))
+        clp_called_skip(thread);
+    else
+        clp_called_begin(thread, next_callee(run), now);
+}
+
+static void do_called(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    (void)run;
+    if (clp_called_counts(thread) && clp_called_ends(thread))
+        clp_called_end(thread, now);
+}
+
+static void do_mark(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    (void)run;
+    clp_called_mark(thread, now);
+}
+
+static void do_operated(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    clp_called_since(thread, next_callee(run), run->engine.around.operated, now);
+}
+
+static void do_look(struct run *run, struct clp_thread *thread, uint64_t now)
+{
+    (void)thread;
+    clp_called_look(&run->engine, now);
+}
+
 static void do_end(struct run *run, struct clp_thread *thread, uint64_t now)
 {
     (void)now;
@@ -362,6 +417,8 @@ static const struct {
     {"leave", do_leave},     {"suspend", do_suspend}, {"end", do_end},     {"reap", do_reap},
     {"foreign", do_foreign}, {"unwind", do_unwind},   {"begin", do_begin},
     {"last", do_last},       {"switch", do_switch},   {"collect", do_collect}, {"collected", do_collected},
+    {"call", do_call},       {"called", do_called},   {"mark", do_mark},   {"operated", do_operated},
+    {"look", do_look},
 };
 
 static struct clp_thread *current_thread(struct run *run, uint64_t now)
@@ -725,6 +782,10 @@ static void run_line(struct run *run)
         set_memory(run);
     else if (take_word(run, "cpu"))
         set_cpu(run);
+    else if (take_word(run, "callees"))
+        run->engine.parts |= CLP_PART_CALLED;
+    else if (take_word(run, "around"))
+        set_around(run);
     else if (take_word(run, "thread"))
         set_thread(run);
     else if (take_word(run, "expect"))

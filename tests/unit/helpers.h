@@ -113,6 +113,10 @@ static inline bool test_same_function(const struct clp_profile_function *a,
                a->leaks[i].bytes_per_second == b->leaks[i].bytes_per_second &&
                a->leaks[i].confidence == b->leaks[i].confidence &&
                test_same_text(a->leaks[i].held_by, b->leaks[i].held_by);
+    same = same && a->callee_count == b->callee_count;
+    for (size_t i = 0; same && i < a->callee_count; i++)
+        same = a->callees[i].line == b->callees[i].line && a->callees[i].library == b->callees[i].library &&
+               a->callees[i].time == b->callees[i].time && test_same_text(a->callees[i].name, b->callees[i].name);
     return same && (a->source == NULL || memcmp(a->source, b->source, a->source_bytes) == 0);
 }
 
@@ -123,7 +127,7 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            test_same_text(a->command, b->command) && test_same_text(a->memory, b->memory) &&
            a->others_grown == b->others_grown && a->others_released == b->others_released &&
            a->gc_outside == b->gc_outside && a->gc_outside_runs == b->gc_outside_runs &&
-           a->gc_cleared == b->gc_cleared && a->has_cpu == b->has_cpu && a->has_queue == b->has_queue &&
+           a->gc_cleared == b->gc_cleared && a->has_cpu == b->has_cpu && a->has_queue == b->has_queue && a->has_called == b->has_called &&
            a->has_io == b->has_io && a->has_faults == b->has_faults && a->has_switches == b->has_switches &&
            test_same_text(a->counter1, b->counter1) && test_same_text(a->counter2, b->counter2) &&
            test_same_text(a->counter3, b->counter3) && test_same_text(a->counter4, b->counter4) &&

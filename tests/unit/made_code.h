@@ -27,7 +27,7 @@ struct made_statement {
     uint8_t opcode, prefixes, more_prefixes;
     uint32_t argument, times, at;
     int32_t line;
-    bool probe, asked;
+    bool probe, asked, operand;
 };
 
 struct made_range {
@@ -90,12 +90,14 @@ static inline uint32_t made_probe(const struct made *made, const char *kind, int
         [CLP_PROBE_LINE] = "line",       [CLP_PROBE_LAST_LINE] = "lastline",
         [CLP_PROBE_LEAVE] = "leave",     [CLP_PROBE_SUSPEND] = "suspend",
         [CLP_PROBE_RESUME] = "resume",   [CLP_PROBE_RESUME_IF] = "resumeif",
-        [CLP_PROBE_LINE_ASKED] = "asked",
+        [CLP_PROBE_LINE_ASKED] = "asked", [CLP_PROBE_CALL] = "call",
+        [CLP_PROBE_CALLED] = "called",   [CLP_PROBE_MARK] = "mark",
+        [CLP_PROBE_OPERATED] = "operated", [CLP_PROBE_ITERATED] = "iterated",
     };
 
     for (size_t i = 0; made->rewritten != NULL && i < made->rewritten->probe_count; i++) {
         struct clp_probe probe = made->rewritten->probes[i];
-        if (strcmp(names[probe.kind], kind) == 0 && probe.line == line)
+        if (strcmp(names[probe.kind], kind) == 0 && probe.line + (int32_t)probe.name == line)
             return made->view.const_count + (uint32_t)i;
     }
     cr_assert_fail("there is no probe %s %d", kind, line);
@@ -126,6 +128,7 @@ static inline void made_read_probe(struct made *made, struct made_statement *sta
 {
     statement->probe = true;
     statement->asked = strcmp(kind, "asked") == 0;
+    statement->operand = strcmp(kind, "call") == 0 || strcmp(kind, "iterated") == 0; /* a COPY stands before it */
     statement->opcode = made_opcode(made, "LOAD_CONST");
     statement->argument = made_probe(made, kind, line);
 }
@@ -176,6 +179,7 @@ static inline void made_read_statement(struct made *made, char *text)
 static inline uint32_t made_body(const struct made *made, const struct made_statement *statement)
 {
     return 1u + made->bytecode.op[statement->opcode].caches + (statement->probe ? 2 : 0) +
+           (statement->operand ? made->bytecode.op[made_opcode(made, "CONTAINS_OP")].caches : 0u) +
            (statement->asked ? 1u + made->bytecode.op[made_opcode(made, "BINARY_OP")].caches : 0u);
 }
 
@@ -228,11 +232,13 @@ static inline void made_unit(struct made *made, uint8_t opcode, uint32_t argumen
     made->code[made->view.code_bytes++] = (uint8_t)argument;
 }
 
-static inline void made_operator(struct made *made, bool asked)
+static inline void made_operator(struct made *made, const struct made_statement *statement)
 {
-    uint8_t opcode = made_opcode(made, asked ? "BINARY_OP" : "UNARY_NEGATIVE");
+    uint8_t opcode = made_opcode(made, statement->asked     ? "BINARY_OP"
+                                       : statement->operand ? "CONTAINS_OP"
+                                                            : "UNARY_NEGATIVE");
 
-    if (asked)
+    if (statement->asked)
         made_unit(made, made_opcode(made, "COPY"), made->bytecode.minor >= 14 ? 2 : 3);
     made_unit(made, opcode, 0);
     for (uint8_t cache = 0; cache < made->bytecode.op[opcode].caches; cache++)
@@ -249,7 +255,7 @@ static inline void made_write_code(struct made *made, const struct made_statemen
         for (uint8_t cache = 0; cache < made->bytecode.op[statement->opcode].caches; cache++)
             made_unit(made, 0, 0);
         if (statement->probe) {
-            made_operator(made, statement->asked);
+            made_operator(made, statement);
             made_unit(made, made_opcode(made, "POP_TOP"), 0);
         }
     }

@@ -22,8 +22,11 @@ static inline clp_status test_snapshot_take(struct clp_engine *engine, double na
         return CLP_NO_MEMORY;
     for (uint32_t i = 0; i < view.count; i++)
         view.items[i] = (struct clp_view_item){.function = i, .attached = true};
-    const struct clp_snapshot_wish wish = {engine->parts, engine->cpu_span != UINT64_MAX,
-                                           engine->parts & CLP_PART_TALLIES ? ~0u : 0, nanos_per_tick};
+    const struct clp_snapshot_wish wish = {.parts = engine->parts,
+                                           .cpu = engine->cpu_span != UINT64_MAX,
+                                           .tallies = engine->parts & CLP_PART_TALLIES ? ~0u : 0,
+                                           .called = (engine->parts & CLP_PART_CALLED) != 0,
+                                           .nanos_per_tick = nanos_per_tick};
     clp_status status = clp_snapshot_take_view(&view, &ended, &wish, profile);
     free(view.items);
     clp_views_clear(&views);

@@ -69,6 +69,8 @@ def _function(function, columns, memory):
         made["missed"] = function.missed
     if function.leaks and memory:
         made["leaks"] = function.leaks
+    if function.callees:
+        made["callees"] = function.callees
     if function.source_changed:
         made["source_changed"] = True
     if function.compiler:

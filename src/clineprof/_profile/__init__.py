@@ -327,7 +327,7 @@ class Profile:
         heap = memory and self.has_heap
         known = {"times": True, "memory": memory and self.has_memory, "heap": heap, "native": heap}
         known.update((name.removeprefix("has_"), value) for name, value in self.meta.items()
-                     if name.startswith(("has_cpu", "has_queue", "has_io", "has_faults", "has_switches", "counter")))
+                     if name.startswith(("has_cpu", "has_queue", "has_called", "has_io", "has_faults", "has_switches", "counter")))
         table = {told(m): m.column for m in MEASURES if m.needs == "times"}
         table["below_resolution"] = "below_resolution"
         table.update((told(m), m.column) for m in MEASURES if known.get(m.needs))
@@ -377,6 +377,8 @@ class Function:
     leaks: verdicts on its lines, as Profile.leaks has them
     running: the numbers of the lines that were being executed, if the run had not ended
     missed: the numbers of the lines that hold code and never ran; [] also if the profile does not know them
+    callees: what took most of its lines' time in calls (--native), as dicts with line, name, time and library: is it
+        a Python function that is not selected, or C code?
     spread: for each of `numbers` (least, most, least_in, most_in, ran_in), of which Profile.spread makes more readable
         ones: self times, places in Profile.processes, and the number of processes in which the line ran; () for a
         profile of one process
@@ -389,7 +391,7 @@ class Function:
 
     __slots__ = (
         "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
-        "running", "missed", "leaks", "compiler", "spread", "_columns", "_texts",
+        "running", "missed", "leaks", "callees", "compiler", "spread", "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):
@@ -397,7 +399,7 @@ class Function:
         self.total, self.raw_total = data["total"], data["raw_total"]
         self.source, self.source_changed = data["source"], data.get("source_changed", False)
         self.running, self.missed, self.leaks = data["running"], data["missed"], data["leaks"]
-        self.compiler = data["compiler"]
+        self.compiler, self.callees = data["compiler"], data["callees"]
         self.spread = data.get("spread", ())
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")

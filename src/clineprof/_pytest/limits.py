@@ -150,7 +150,8 @@ def _make(limits):
         needs = {LIMITS[name].needs for name in limits}
         return core.Profiler(memory=not needs.isdisjoint(OF_MEMORY), heap=1 if "heap" in needs else 0,
                              cpu=not needs.isdisjoint({"cpu", "queue"}),
-                             counters=",".join(needs & {"io", "faults", "switches"}))
+                             counters=",".join(needs & {"io", "faults", "switches"}),
+                             native="called" in needs)
     except RuntimeError as error:
         raise Wrong(str(error)) from None
 

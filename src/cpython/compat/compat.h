@@ -350,6 +350,38 @@ static inline PyObject *clp_compat_class_dict(PyObject *class)
 #endif
 }
 
+/* Looks for a name in the class and its bases, without running any code. Borrowed; NULL without an exception: it is not
+ * there. */
+static inline PyObject *clp_compat_type_lookup(PyTypeObject *type, PyObject *name)
+{
+    return _PyType_Lookup(type, name);
+}
+
+/* Returns the function within a staticmethod, borrowed from it. NULL: it has none yet. */
+static inline PyObject *clp_compat_static_function(PyObject *method)
+{
+    PyObject *function = PyObject_GetAttrString(method, "__func__");
+
+    if (function == NULL)
+        PyErr_Clear();
+    Py_XDECREF(function);
+    return function;
+}
+
+/* Returns the code of a generator, borrowed from it. */
+static inline PyObject *clp_compat_generator_code(PyObject *generator)
+{
+    PyObject *code;
+
+#if CLP_SINCE(12)
+    code = (PyObject *)PyGen_GetCode((PyGenObject *)generator);
+    Py_DECREF(code);
+#else
+    code = (PyObject *)((PyGenObject *)generator)->gi_code;
+#endif
+    return code;
+}
+
 /* Returns the object to which the weak reference refers, a new reference; NULL when the object is gone. */
 static inline PyObject *clp_compat_referent(PyObject *reference)
 {

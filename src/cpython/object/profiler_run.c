@@ -8,6 +8,7 @@
 #include "cpython/memory/holders.h"
 #include "cpython/memory/native.h"
 #include "cpython/recorder/cpu_time.h"
+#include "engine/called.h"
 #include "cpython/recorder/program_counters.h"
 #include "profile/counters.h"
 #include "cpython/recorder/own_work.h"
@@ -75,7 +76,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
         .start = self->started,
         .start_nanos = self->start_nanos,
         .counter = recorder->clock.counter,
-        .parts = (self->window.memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & CLP_PART_TALLIES),
+        .parts = (self->window.memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED)),
         .rough_nanos = recorder->clock.rough_nanos,
         .start_ticks = recorder->clock.start_ticks,
         .began = began_ticks(self),
@@ -89,6 +90,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     header->source = self->source;
     header->cpu = !self->window.cpu ? 0 : recorder->with_queue ? 2 : 1;
     header->tallies = self->window.tallies;
+    header->called = self->window.called;
     clp_program_counters_titles(header->counters);
     clp_identity_here(&header->who);
     header->user = clp_identity_user();
@@ -147,6 +149,8 @@ clp_status clp_profiler_go_live(PyObject *profiler, const struct clp_go_live *wi
         return status;
     }
     clp_live_note_command(&recorder->live, wish->command);
+    recorder->engine.callee_names.added = clp_live_note_callee;
+    recorder->engine.callee_names.listener = &recorder->live;
     recorder->engine.functions.added = clp_live_note_function;
     recorder->engine.functions.listener = &recorder->live;
     recorder->live_window = &self->window;
@@ -287,6 +291,11 @@ bool clp_profiler_displaced(PyObject *profiler)
     return clp_process_recorder()->displaced;
 }
 
+bool clp_profiler_counts_called(PyObject *profiler)
+{
+    return clp_profiler_of(profiler)->window.called;
+}
+
 /* ---- snapshots ---- */
 
 static clp_status fill_counters(struct clp_profile *profile)
@@ -378,14 +387,17 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
 
     if (window->cpu)
         clp_cpu_time_look(recorder);
+    if (window->called)
+        clp_called_look(&recorder->engine, clp_clock_read(&recorder->clock));
     clp_status status = clp_engine_copy_init(&copy, &recorder->engine, &recorder->views.scratch,
                                              clp_clock_read(&recorder->clock));
     if (status != CLP_OK)
         return status;
     const struct clp_snapshot_wish wish = {
-        .parts = (window->memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & CLP_PART_TALLIES),
+        .parts = (window->memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED)),
         .cpu = window->cpu,
         .tallies = window->tallies,
+        .called = window->called,
         .nanos_per_tick = clp_clock_nanos_per_tick(&recorder->clock),
     };
     status = clp_snapshot_take_view(&window->view, &copy, &wish, profile);

@@ -98,6 +98,8 @@ bool clp_profiler_displaced(PyObject *profiler);
 
 /* Could bytes read and written not be read at some time after the start? */
 bool clp_profiler_io_failed(void);
+/* Is the time of what lines call measured? With other tracers than probe it is not, though it was wished for. */
+bool clp_profiler_counts_called(PyObject *profiler);
 
 /* Can the numbers of allocations be relied on? To be asked after the snapshot. */
 enum clp_heap_state {

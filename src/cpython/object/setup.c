@@ -2,6 +2,7 @@
 #include "setup.h"
 #include "engine/tallies.h"
 #include "cpython/recorder/gc_calls.h"
+#include "cpython/windows/around_costs.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/moments.h"
 #include "cpython/recorder/recorder.h"
@@ -164,7 +165,8 @@ static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes 
         return false;
     note_start(self, process_recorder);
     return set_up_memory(process_recorder, wishes->memory) &&
-           start_tracer(process_recorder, wishes->tracer);
+           start_tracer(process_recorder, wishes->tracer) &&
+           (wishes->native == 0 || clp_around_start(process_recorder));
 }
 
 /* Makes the profiler one of the recorder's, if their wishes agree at this moment. */
@@ -175,7 +177,8 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     if (!set_up_memory(recorder, wishes->memory) || !set_up_statements(recorder, statements))
         return false;
     clp_code_window_init(&self->window, recorder,
-                         wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0, wishes->cpu != 0, wishes->tallies);
+                         wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0, wishes->cpu != 0, wishes->tallies,
+                         wishes->native != 0 && clp_around_is_carried(recorder));
     if (!clp_code_window_hold(&self->window))
         return false;
     bool done = set_up_heap(self, wishes);

@@ -69,6 +69,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     uint32_t parts = recorder->engine.parts;
     uint64_t cpu_span = recorder->engine.cpu_span, noise = recorder->engine.wait_noise;
     uint64_t tally_span = recorder->engine.tally_span;
+    struct clp_around_costs around = recorder->engine.around;
 
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
@@ -76,6 +77,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     clp_engine_clear(&recorder->engine);
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     recorder->engine.parts = parts;
+    recorder->engine.around = around;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
     clp_engine_set_tally_span(&recorder->engine, tally_span);

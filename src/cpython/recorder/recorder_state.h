@@ -75,6 +75,12 @@ struct clp_gc_calls {
     bool cleared;       /* the program has taken it out */
 };
 
+/* What is needed to name callables (callees.h). */
+struct clp_callees {
+    struct clp_hashmap known; /* the address of a callable, or of what tells it apart -> the number of its name */
+    PyObject *init, *make, *call, *next, *func, *name, *module_name; /* owned: names of attributes; NULL: not needed yet */
+};
+
 /* Where the code of a selected function is. Sites are found by the function's number, and never move in memory. */
 struct clp_site {
     uint32_t open; /* how many open windows have the function; changed together with them */
@@ -111,6 +117,9 @@ struct clp_recorder {
     size_t with_cpu;    /* how many windows want processor time */
     bool with_queue;    /* the run queue can be read, too */
     struct clp_read_cost cpu_cost, queue_cost; /* of such reads */
+    size_t with_called; /* how many windows want the time of what lines call */
+    bool around_known;  /* the costs of the probes that tell of it are known */
+    struct clp_callees callees;
     size_t with_tallies[3]; /* how many windows want each of enum clp_tally_source */
     uint32_t tallies;       /* the sources that are read, a sum of these */
     struct clp_io_file io;

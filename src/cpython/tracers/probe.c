@@ -10,6 +10,7 @@
 #include "offering.h"
 #include "probe_events.h"
 #include "cpython/code/statements.h"
+#include "rewrite/around.h"
 
 #if CLP_HAS_PROBES
 
@@ -23,6 +24,7 @@ static void probe_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
 
+    Py_XDECREF(((struct clp_probe_object *)self)->name);
     clp_recorder_drop_selected(((struct clp_probe_object *)self)->selected);
     type->tp_free(self);
     Py_DECREF(type);
@@ -47,13 +49,24 @@ static PyMethodDef probe_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The slot of the event: what the interpreter does with a probe. */
+static PyType_Slot event_slot(const struct clp_probe_event *of, bool counter)
+{
+    unaryfunc event = counter ? of->with_counter : of->with_system_clock;
+    objobjproc with_operand = counter ? of->operand_with_counter : of->operand_with_system_clock;
+
+    if (event != NULL)
+        return (PyType_Slot){Py_nb_negative, (void *)event};
+    if (with_operand != NULL)
+        return (PyType_Slot){Py_sq_contains, (void *)with_operand};
+    return (PyType_Slot){Py_nb_add, (void *)clp_probe_add_raised};
+}
+
 static PyTypeObject *make_type(enum clp_probe_kind kind, bool counter)
 {
     const struct clp_probe_event *of = &clp_probe_events[kind];
-    unaryfunc event = counter ? of->with_counter : of->with_system_clock;
     PyType_Slot slots[] = {
-        {event != NULL ? Py_nb_negative : Py_nb_add,
-         event != NULL ? (void *)event : (void *)clp_probe_add_raised},
+        event_slot(of, counter),
         {Py_tp_dealloc, (void *)probe_free},
         {Py_tp_repr, (void *)probe_repr},
         {Py_tp_methods, probe_methods},
@@ -69,8 +82,27 @@ static PyTypeObject *make_type(enum clp_probe_kind kind, bool counter)
     return (PyTypeObject *)PyType_FromSpec(&spec);
 }
 
+/* Sets what the probe knows of what is called; `names` are those of the code. False with an exception set. */
+static bool set_name(struct clp_probe_object *probe, struct clp_probe what, PyObject *names)
+{
+    struct clp_callee_names *known = &probe->selected->recorder->engine.callee_names;
+    const char *text = clp_operator_text(what.name);
+
+    probe->name = NULL;
+    probe->callee = (struct clp_callee){0};
+    probe->key = (struct clp_callee_key){0};
+    if (what.kind == CLP_PROBE_CALL && what.name != 0 && (Py_ssize_t)what.name <= PyTuple_GET_SIZE(names))
+        probe->name = Py_NewRef(PyTuple_GET_ITEM(names, what.name - 1));
+    if (what.kind != CLP_PROBE_OPERATED)
+        return true;
+    probe->callee.name = clp_callee_names_add(known, text, strlen(text));
+    if (probe->callee.name == 0)
+        PyErr_NoMemory();
+    return probe->callee.name != 0;
+}
+
 static PyObject *new_probe(const struct state *state, struct clp_selected *selected,
-                           struct clp_probe what)
+                           struct clp_probe what, PyObject *names)
 {
     struct clp_probe_object *probe = PyObject_New(struct clp_probe_object, state->types[what.kind]);
 
@@ -80,6 +112,8 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
     probe->selected = selected;
     probe->line = what.line;
     probe->place = clp_block_place(clp_code_lines_find(&selected->shape, what.line));
+    if (!set_name(probe, what, names))
+        Py_CLEAR(probe);
     return (PyObject *)probe;
 }
 
@@ -101,7 +135,7 @@ static PyObject *with_probes(const struct state *state, PyCodeObject *code,
             PyTuple_SET_ITEM(constants, i, item);
     }
     for (size_t i = 0; constants != NULL && i < rewritten->probe_count; i++) {
-        PyObject *probe = new_probe(state, selected, rewritten->probes[i]);
+        PyObject *probe = new_probe(state, selected, rewritten->probes[i], code->co_names);
         if (probe == NULL)
             Py_CLEAR(constants);
         else
@@ -185,8 +219,8 @@ static enum clp_selection rewrite(const struct state *state, PyCodeObject *code,
     struct clp_rewritten rewritten;
 
     old.statements = clp_statements_of(selected->recorder->statements, selected->text);
-    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old, true,
-                    reason) != CLP_OK) {
+    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old,
+                    selected->recorder->with_called != 0 ? CLP_INSERT_AROUND : CLP_INSERT_LINES, reason) != CLP_OK) {
         selected->refused = true;
         return CLP_SELECTION_REFUSED;
     }

@@ -4,6 +4,7 @@
 #include "cpython/recorder/recorder.h"
 #include "cpython/code/statements.h"
 #include "cpython/recorder/stays.h"
+#include "engine/called.h"
 
 #if CLP_HAS_PROBES
 
@@ -303,6 +304,122 @@ PyObject *clp_probe_add_raised(PyObject *self, PyObject *raised)
                                            : line_elsewhere(probe);
 }
 
+/* ---- calls and operators ---- */
+
+/* The thread, if the body on top is the probe's and counts what it calls; else NULL. */
+static INLINE struct clp_thread *calling_thread(const struct clp_probe_object *probe)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    return on_top(thread, probe->selected) && clp_called_counts(thread) ? thread : NULL;
+}
+
+static INLINE bool is_known(const struct clp_probe_object *probe, struct clp_callee_key key)
+{
+    return CLP_LIKELY(key.what != NULL && key.what == probe->key.what && key.more == probe->key.more);
+}
+
+/* Finds out what is called, and whether its time counts. */
+static __attribute__((noinline)) void find_callee(struct clp_probe_object *probe, PyObject *operand,
+                                                  struct clp_callee_key key, PyObject *name)
+{
+    struct clp_recorder *recorder = probe->selected->recorder;
+
+    probe->key = key;
+    probe->counts = name != NULL ? clp_callee_of_method(recorder, operand, name, &probe->callee)
+                                 : clp_callee_of(recorder, operand, &probe->callee);
+}
+
+/* Is the operand the callable itself? It may also be the object of a method. */
+static INLINE bool is_callable_itself(const struct clp_probe_object *probe, PyObject *operand)
+{
+    return probe->name == NULL || PyFunction_Check(operand) || PyCFunction_CheckExact(operand);
+}
+
+static INLINE int call(struct clp_probe_object *probe, PyObject *operand, bool counter)
+{
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread == NULL)
+        return 0;
+    bool itself = is_callable_itself(probe, operand);
+    struct clp_callee_key key = itself ? clp_callee_key_of(operand) : clp_callee_key_of_type(Py_TYPE(operand));
+    if (!is_known(probe, key))
+        find_callee(probe, operand, key, itself ? NULL : probe->name);
+    if (CLP_LIKELY(probe->counts))
+        clp_called_begin(thread, probe->callee, read_clock(counter));
+    else
+        clp_called_skip(thread);
+    return 0;
+}
+
+static INLINE PyObject *called(const struct clp_probe_object *probe, bool counter)
+{
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread != NULL && clp_called_ends(thread))
+        clp_called_end(thread, read_clock(counter));
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *mark(const struct clp_probe_object *probe, bool counter)
+{
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread != NULL)
+        clp_called_mark(thread, read_clock(counter));
+    Py_RETURN_NONE;
+}
+
+static INLINE PyObject *operated(const struct clp_probe_object *probe, bool counter)
+{
+    uint64_t now = read_clock(counter);
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread != NULL)
+        clp_called_since(thread, probe->callee, thread->engine->around.operated, now);
+    Py_RETURN_NONE;
+}
+
+/* Generators are of one type, so each is told apart by its code. */
+static INLINE struct clp_callee_key key_of_iterator(PyObject *iterator)
+{
+    if (CLP_UNLIKELY(PyGen_CheckExact(iterator)))
+        return (struct clp_callee_key){clp_compat_generator_code(iterator),
+                                       (uintptr_t)((PyGenObject *)iterator)->gi_qualname};
+    return clp_callee_key_of_type(Py_TYPE(iterator));
+}
+
+static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, bool counter)
+{
+    uint64_t now = read_clock(counter);
+    struct clp_thread *thread = calling_thread(probe);
+
+    if (thread == NULL)
+        return 0;
+    struct clp_callee_key key = key_of_iterator(iterator);
+    if (!is_known(probe, key)) {
+        probe->key = key;
+        probe->counts = clp_callee_of_iterator(probe->selected->recorder, iterator, &probe->callee);
+    }
+    if (CLP_LIKELY(probe->counts))
+        clp_called_since(thread, probe->callee, thread->engine->around.iterated, now);
+    return 0;
+}
+
+#define BOTH_CLOCKS_OPERAND(name, event)                                    \
+    static int name##_counter(PyObject *self, PyObject *operand)            \
+    {                                                                       \
+        return event((struct clp_probe_object *)self, operand, true);       \
+    }                                                                       \
+    static int name##_system(PyObject *self, PyObject *operand)             \
+    {                                                                       \
+        return event((struct clp_probe_object *)self, operand, false);      \
+    }
+
+BOTH_CLOCKS_OPERAND(on_call, call)
+BOTH_CLOCKS_OPERAND(on_iterated, iterated)
+
 #define BOTH_CLOCKS(name, event)                                                  \
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
@@ -323,6 +440,9 @@ BOTH_CLOCKS(on_last_line, last_line(probe, counter))
 BOTH_CLOCKS(on_leave, leave(probe, counter))
 BOTH_CLOCKS(on_suspend, suspend(probe, counter))
 BOTH_CLOCKS(on_resume, resume(probe, counter))
+BOTH_CLOCKS(on_called, called(probe, counter))
+BOTH_CLOCKS(on_mark, mark(probe, counter))
+BOTH_CLOCKS(on_operated, operated(probe, counter))
 
 static PyObject *on_enter(PyObject *self)
 {
@@ -341,19 +461,24 @@ static PyObject *on_resume_if(PyObject *self)
     return resume_anyhow(selected);
 }
 
+#define NEGATIVE(name, event) {"clineprof._core." name, event##_counter, event##_system, NULL, NULL}
+#define OPERAND(name, event) {"clineprof._core." name, NULL, NULL, event##_counter, event##_system}
+
 const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS] = {
-    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter},
-    [CLP_PROBE_ENTER_LINE] = {"clineprof._core.EnterLineProbe", on_enter_line_counter,
-                              on_enter_line_system},
-    [CLP_PROBE_LINE] = {"clineprof._core.LineProbe", on_line_counter, on_line_system},
-    [CLP_PROBE_LAST_LINE] = {"clineprof._core.LastLineProbe", on_last_line_counter,
-                             on_last_line_system},
-    [CLP_PROBE_LEAVE] = {"clineprof._core.LeaveProbe", on_leave_counter, on_leave_system},
-    [CLP_PROBE_SUSPEND] = {"clineprof._core.SuspendProbe", on_suspend_counter,
-                           on_suspend_system},
-    [CLP_PROBE_RESUME] = {"clineprof._core.ResumeProbe", on_resume_counter, on_resume_system},
-    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if},
-    [CLP_PROBE_LINE_ASKED] = {"clineprof._core.AskedLineProbe", NULL, NULL},
+    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter, NULL, NULL},
+    [CLP_PROBE_ENTER_LINE] = NEGATIVE("EnterLineProbe", on_enter_line),
+    [CLP_PROBE_LINE] = NEGATIVE("LineProbe", on_line),
+    [CLP_PROBE_LAST_LINE] = NEGATIVE("LastLineProbe", on_last_line),
+    [CLP_PROBE_LEAVE] = NEGATIVE("LeaveProbe", on_leave),
+    [CLP_PROBE_SUSPEND] = NEGATIVE("SuspendProbe", on_suspend),
+    [CLP_PROBE_RESUME] = NEGATIVE("ResumeProbe", on_resume),
+    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if, NULL, NULL},
+    [CLP_PROBE_LINE_ASKED] = {"clineprof._core.AskedLineProbe", NULL, NULL, NULL, NULL},
+    [CLP_PROBE_CALL] = OPERAND("CallProbe", on_call),
+    [CLP_PROBE_CALLED] = NEGATIVE("CalledProbe", on_called),
+    [CLP_PROBE_MARK] = NEGATIVE("MarkProbe", on_mark),
+    [CLP_PROBE_OPERATED] = NEGATIVE("OperatedProbe", on_operated),
+    [CLP_PROBE_ITERATED] = OPERAND("IteratedProbe", on_iterated),
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of probes: what happens when the interpreter takes the negative of a probe, or adds what was
- * raised to it.
+/* The events of probes: what happens when the interpreter takes the negative of a probe, asks whether it contains an
+ * operand, or adds what was raised to it.
  *
  * The probes themselves keep the thread's stack of activations. Where a probe finds another function on top
  * than its own (a return was lost because another tool's hook raised an exception in it), the stack is aligned
@@ -9,7 +9,7 @@
 #define CLP_PROBE_EVENTS_H
 
 #include "rewrite/rewrite.h"
-#include "cpython/recorder/selected.h"
+#include "cpython/recorder/callees.h"
 
 #if CLP_HAS_PROBES
 
@@ -19,13 +19,19 @@ struct clp_probe_object {
     struct clp_selected *selected; /* counts as one of its holders */
     int32_t line;
     size_t place; /* offset of the line's cell in the function's block */
+    PyObject *name;  /* owned: of the method that a call may be of; or NULL */
+    struct clp_callee callee; /* the operator, or what was called last here */
+    struct clp_callee_key key; /* tells what was called last here */
+    bool counts;               /* does its time count? */
 };
 
 /* The event of one kind of probe, in two forms: for the processor's counter and for the system's clock. */
 struct clp_probe_event {
     const char *name;
-    unaryfunc with_counter, with_system_clock; /* take the negative; NULL: the probe is added to what was raised, by
-                                                * clp_probe_add_raised */
+    unaryfunc with_counter, with_system_clock; /* take the negative */
+    /* Ask whether the probe contains the operand; all NULL: the probe is added to what was raised, by
+     * clp_probe_add_raised. */
+    objobjproc operand_with_counter, operand_with_system_clock;
 };
 
 extern const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS];

@@ -14,6 +14,8 @@
 #include "cpython/tracers/offering.h"
 #include "readers.h"
 #include "cpython/recorder/selected.h"
+#include "engine/called.h"
+#include "engine/parts.h"
 #include "settling.h"
 #include "cpython/compat/turn.h"
 
@@ -44,6 +46,8 @@ static bool set_counting(struct clp_code_window *window)
         clp_recorder_begin_reading(recorder);
     if (window->cpu)
         clp_cpu_time_look(recorder);
+    if (window->called)
+        clp_called_look(&recorder->engine, now_of(window));
     bool done = is_done(clp_view_set_counting(&window->view, wanted, now_of(window)));
     if (window->memory && window->view.counting == 0)
         clp_recorder_end_reading(recorder);
@@ -307,7 +311,7 @@ void clp_code_window_end(struct clp_code_window *window)
 /* ---- beginning and end ---- */
 
 void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory,
-                          bool cpu, uint32_t tallies)
+                          bool cpu, uint32_t tallies, bool called)
 {
     *window = (struct clp_code_window){.recorder = recorder, .memory = memory};
     clp_view_init(&window->view, &recorder->views, false);
@@ -316,6 +320,8 @@ void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *r
     recorder->with_memory += memory;
     window->cpu = cpu && clp_cpu_time_start(recorder);
     window->tallies = clp_tally_reads_start(recorder, tallies);
+    window->called = called && clp_engine_add_parts(&recorder->engine, CLP_PART_CALLED);
+    recorder->with_called += window->called;
     clp_program_counters_join(recorder);
 }
 
@@ -328,6 +334,7 @@ static void give_up(struct clp_code_window *window)
     if (window->cpu)
         clp_cpu_time_stop(recorder);
     clp_tally_reads_stop(recorder, window->tallies);
+    recorder->with_called -= window->called;
     if (window == recorder->live_window)
         recorder->live_window = NULL;
     *window = (struct clp_code_window){0};

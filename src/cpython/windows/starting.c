@@ -62,8 +62,7 @@ static bool measure(struct trial *trial, const char *name)
     return done;
 }
 
-/* Has nobody else selected anything meanwhile, or recorded in another thread? */
-static bool is_alone(const struct clp_recorder *recorder, const struct clp_view *view)
+bool clp_starting_is_alone(const struct clp_recorder *recorder, const struct clp_view *view)
 {
     const struct clp_thread *threads = recorder->engine.threads;
 
@@ -75,8 +74,8 @@ static bool is_alone(const struct clp_recorder *recorder, const struct clp_view 
  * engine cannot forget that, the functions of the calibration stay in it, and belong to no window. */
 static bool try_out(struct clp_recorder *recorder, struct trial *trial, const char *name)
 {
-    clp_code_window_init(&trial->window, recorder, false, false, 0);
-    bool done = measure(trial, name), alone = is_alone(recorder, &trial->window.view);
+    clp_code_window_init(&trial->window, recorder, false, false, 0, false);
+    bool done = measure(trial, name), alone = clp_starting_is_alone(recorder, &trial->window.view);
     clp_code_window_clear(&trial->window);
     if (!done && recorder->windows == 0)
         recorder->tracer = NULL; /* the tracer's events have stopped, because the window is closed */

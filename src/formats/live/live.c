@@ -17,7 +17,7 @@ uint64_t clp_live_layout(void)
                             sizeof(struct clp_call),        sizeof(struct clp_call_area),
                             sizeof(struct clp_call_sum),    sizeof(struct clp_gc_cell),
                             sizeof(struct clp_cpu_cell),    sizeof(struct clp_tally_cell),
-                            sizeof(void *)};
+                            sizeof(struct clp_called_cell), sizeof(void *)};
     uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -106,6 +106,8 @@ clp_status clp_live_adopt(struct clp_live *live, const struct clp_engine *engine
     live->foreign = true;
     for (size_t i = 0; i < engine->functions.count; i++)
         clp_live_note_function(live, &engine->functions.items[i]);
+    for (size_t i = 0; i < engine->callee_names.count; i++)
+        clp_live_note_callee(live, engine->callee_names.items[i]);
     return CLP_OK;
 }
 
@@ -246,6 +248,13 @@ void clp_live_note_function(void *listener, const struct clp_function *function)
 
     add_record(live, (struct clp_live_record){.kind = CLP_LIVE_FUNCTION, .text = function->text},
                parts);
+}
+
+void clp_live_note_callee(void *listener, const char *name)
+{
+    const struct part parts[PARTS] = {{name, strlen(name) + 1}};
+
+    add_record(listener, (struct clp_live_record){.kind = CLP_LIVE_CALLEE}, parts);
 }
 
 void clp_live_note_own(struct clp_live *live, uint32_t function)

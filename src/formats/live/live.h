@@ -23,7 +23,7 @@
 #include "engine/threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 14
+#define CLP_LIVE_VERSION 15
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* The head of the file. Its texts end in a 0. */
@@ -53,6 +53,7 @@ struct clp_live_header {
     uint32_t source;         /* enum clp_kept_source */
     uint32_t user;           /* the effective user id at the last clp_live_note_user */
     uint32_t cpu;            /* 0, 1: processor time was read; 2: the run queue, too */
+    uint32_t called;         /* 1: what lines call was counted */
     uint32_t tallies;        /* which tallies are kept, a sum of enum clp_tally_source */
     char counters[CLP_TALLY_COUNTERS][CLP_TALLY_NAME]; /* the program's own counters; "": none */
     uint32_t locked;         /* the process holds a lock on the file as long as it uses the file (filelock.h) */
@@ -61,13 +62,14 @@ struct clp_live_header {
 /* A number that differs where the structures in the chunks have other sizes. */
 uint64_t clp_live_layout(void);
 
-enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN };
+enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN, CLP_LIVE_CALLEE };
 
 /* The head of a record. Its bytes follow, then zeroes up to a multiple of 8.
  *
  *   function   struct clp_live_function, its lines, file, 0, name, 0, a byte for each line if its flags say so
  *   text       the text
  *   command    the program's command line, 0
+ *   callee     the name of something that lines call, 0; the names come in the order of their numbers
  *   own        the number, 4 bytes, of a function that was foreign so far and is now this run's, too */
 struct clp_live_record {
     uint32_t kind;
@@ -117,9 +119,10 @@ clp_status clp_live_fork(struct clp_live *live, const char *path,
 void clp_live_set_name(struct clp_live *live, const char *name);
 
 /* Each of these writes a record. clp_live_note_function must be called for each selected function, in the order
- * of the numbers; its `listener` is a struct clp_live. Texts and the command may come at any time. After the
+ * of the numbers, and clp_live_note_callee for each name; their `listener` is a struct clp_live. Texts and the command may come at any time. After the
  * file could not grow once, records are dropped. */
 void clp_live_note_function(void *listener, const struct clp_function *function);
+void clp_live_note_callee(void *listener, const char *name);
 void clp_live_note_own(struct clp_live *live, uint32_t function);
 void clp_live_note_text(struct clp_live *live, uint32_t number, const char *text, size_t bytes);
 void clp_live_note_command(struct clp_live *live, const char *command);

@@ -224,7 +224,7 @@ clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_prof
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
     const struct clp_snapshot_wish wish = {reader->engine.parts, reader->header->cpu != 0,
-                                            reader->header->tallies, rate};
+                                            reader->header->tallies, reader->header->called != 0, rate};
     clp_status status = clp_snapshot_take_view(&reader->view, &copy, &wish, profile);
     drop_sums(&reader->engine);
     if (status == CLP_OK)

@@ -149,6 +149,21 @@ static clp_status read_text(struct clp_live_reader *reader, const char *at, uint
     return CLP_OK;
 }
 
+/* Names are told apart by their numbers, so the same name may not come twice. */
+static clp_status read_callee(struct clp_live_reader *reader, const char *at, size_t bytes)
+{
+    struct clp_callee_names *names = &reader->engine.callee_names;
+    size_t before = names->count;
+
+    if (bytes == 0 || memchr(at, 0, bytes) != at + bytes - 1)
+        return refuse(reader, CLP_CORRUPT, at, "no callee is called like this");
+    if (clp_callee_names_add(names, at, bytes - 1) == 0)
+        return no_memory(reader);
+    if (names->count == before)
+        return refuse(reader, CLP_CORRUPT, at, "a callee stands there twice");
+    return CLP_OK;
+}
+
 static clp_status read_record(struct clp_live_reader *reader, const struct clp_live_record *record)
 {
     const char *at = (const char *)(record + 1);
@@ -163,6 +178,8 @@ static clp_status read_record(struct clp_live_reader *reader, const struct clp_l
         if (bytes != 0 && at[bytes - 1] == 0)
             reader->command = at;
         return CLP_OK;
+    case CLP_LIVE_CALLEE:
+        return read_callee(reader, at, bytes);
     case CLP_LIVE_OWN:
         return read_own(reader, at, bytes);
     default:

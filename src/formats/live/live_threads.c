@@ -26,6 +26,15 @@ static void tidy_rss(struct clp_rss_cell *rss)
     clp_live_limit(&rss->largest);
 }
 
+static void tidy_called(struct clp_called_cell *called)
+{
+    for (int kind = 0; kind < CLP_CALLED_KINDS; kind++) {
+        clp_live_limit_to(&called->time[kind], CLP_LIVE_MOST_CORRECTION);
+        for (int i = 0; i < CLP_CALLED_NAMES; i++)
+            clp_live_limit_to(&called->names[kind][i].time, CLP_LIVE_MOST_CORRECTION);
+    }
+}
+
 static void tidy_gc(struct clp_gc_cell *gc)
 {
     clp_live_limit_count(&gc->ticks);
@@ -71,6 +80,8 @@ void clp_live_tidy_block(struct clp_block *block)
             tidy_heap(&block->heap[i]);
         if (block->tallies != NULL)
             tidy_tallies(&block->tallies[i]);
+        if (block->called != NULL)
+            tidy_called(&block->called[i]);
     }
 }
 

@@ -130,6 +130,23 @@ static void pack_leaks(msgpack_packer *packer, const struct clp_profile_function
         pack_leak(packer, &function->leaks[i]);
 }
 
+static void pack_callee(msgpack_packer *packer, const struct clp_profile_callee *callee)
+{
+    msgpack_pack_array(packer, 4);
+    msgpack_pack_int32(packer, callee->line);
+    pack_bool(packer, callee->library);
+    msgpack_pack_uint64(packer, callee->time);
+    pack_text(packer, callee->name);
+}
+
+static void pack_callees(msgpack_packer *packer, const struct clp_profile_function *function)
+{
+    pack_text(packer, "callees");
+    msgpack_pack_array(packer, function->callee_count);
+    for (size_t i = 0; i < function->callee_count; i++)
+        pack_callee(packer, &function->callees[i]);
+}
+
 static void pack_missed(msgpack_packer *packer, const struct clp_profile_function *function)
 {
     pack_text(packer, "missed");
@@ -180,6 +197,7 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         const struct clp_profile_function *function = &profile->functions[i];
         msgpack_pack_map(packer, 6u + (function->missed_count != 0 ? 1u : 0u) +
                                      (function->leak_count != 0 ? 1u : 0u) +
+                                     (function->callee_count != 0 ? 1u : 0u) +
                                      (function->source != NULL ? 1u : 0u) +
                                      (function->source_changed ? 1u : 0u) +
                                      (function->compiler != NULL ? 1u : 0u) + (has_spread(function) ? 1u : 0u));
@@ -192,6 +210,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
             pack_missed(packer, function);
         if (function->leak_count != 0)
             pack_leaks(packer, function);
+        if (function->callee_count != 0)
+            pack_callees(packer, function);
         if (function->source != NULL)
             pack_place(packer, function, &texts->places[i]);
         if (function->source_changed) {

@@ -5,6 +5,7 @@
 #include "wire_rows.h"
 #include "wire_split.h"
 #include "wire_texts.h"
+#include "profile/callees.h"
 #include "profile/missed.h"
 #include "profile/texts.h"
 
@@ -217,6 +218,40 @@ static clp_status read_leaks(struct clp_decoder *decoder, struct clp_wire_span s
     return CLP_OK;
 }
 
+static clp_status read_callee(struct clp_decoder *decoder, const msgpack_object *object,
+                              struct clp_profile_function *function)
+{
+    struct clp_profile_callee callee;
+    const msgpack_object *items;
+
+    if (object->type != MSGPACK_OBJECT_ARRAY || object->via.array.size != 4)
+        return refuse_here(decoder, "a callee is not a list of four");
+    items = object->via.array.ptr;
+    if (!read_line_number(&items[0], &callee.line) || items[1].type != MSGPACK_OBJECT_BOOLEAN ||
+        !read_time(decoder, &items[2], &callee.time) || !is_plain_text(&items[3]))
+        return refuse_here(decoder, "a callee is not a line, a truth, a time and a name");
+    if (clp_wire_copy_text(decoder, &items[3], &decoder->name) != CLP_OK)
+        return no_memory(decoder);
+    callee.library = items[1].via.boolean;
+    callee.name = decoder->name.bytes;
+    return clp_callees_add(decoder->profile, function, &callee) == CLP_OK ? CLP_OK : no_memory(decoder);
+}
+
+static clp_status read_callees(struct clp_decoder *decoder, struct clp_wire_span span,
+                               struct clp_profile_function *function)
+{
+    msgpack_object list;
+
+    if (!unpack_if_there(decoder, span, &list))
+        return decoder->fault->status;
+    if (list.type != MSGPACK_OBJECT_ARRAY)
+        return refuse_here(decoder, "\"callees\" of a function are not a list");
+    for (uint32_t i = 0; i < list.via.array.size; i++)
+        if (read_callee(decoder, &list.via.array.ptr[i], function) != CLP_OK)
+            return decoder->fault->status;
+    return CLP_OK;
+}
+
 static clp_status read_compiler(struct clp_decoder *decoder, struct clp_wire_span span,
                                 struct clp_profile_function *function)
 {
@@ -248,9 +283,10 @@ static clp_status read_changed(struct clp_decoder *decoder, struct clp_wire_span
 
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CHANGED, COMPILER, TEXT, SPREAD, COUNT };
-    static const char *const names[COUNT] = {"file",   "line",  "name",           "total",    "raw_total", "lines",
-                                             "missed", "leaks", "source_changed", "compiler", "text", "spread"};
+    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, COUNT };
+    static const char *const names[COUNT] = {"file",   "line",  "name",    "total",          "raw_total", "lines",
+                                             "missed", "leaks", "callees", "source_changed", "compiler",  "text",
+                                             "spread"};
     struct clp_wire_span found[COUNT];
     struct clp_profile_function *function;
     struct clp_measures sum = {0};
@@ -267,6 +303,7 @@ clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_s
         read_spread(decoder, found[SPREAD], function) != CLP_OK ||
         read_missed(decoder, found[MISSED], function) != CLP_OK ||
         read_leaks(decoder, found[LEAKS], function) != CLP_OK ||
+        read_callees(decoder, found[CALLEES], function) != CLP_OK ||
         read_changed(decoder, found[CHANGED], function) != CLP_OK ||
         read_compiler(decoder, found[COMPILER], function) != CLP_OK ||
         clp_wire_read_place(decoder, found[TEXT], function) != CLP_OK)

@@ -22,7 +22,7 @@ static void tear_down(void)
 
 TestSuite(rewrite, .init = set_up, .fini = tear_down);
 
-static clp_status rewrite_it(bool insert)
+static clp_status rewrite_it(enum clp_insertion insert)
 {
     clp_rewritten_clear(&out);
     return clp_rewrite(&out, &test.mem, &before.bytecode, &before.view, insert, &reason);
@@ -36,7 +36,7 @@ static bool same_bytes(const struct clp_buf *buf, const uint8_t *bytes, size_t c
 /* With nothing put in, what comes out is what went in, to the byte. */
 static void check_unchanged(void)
 {
-    cr_assert_eq(rewrite_it(false), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_NOTHING), CLP_OK, "%s", reason);
     if (!same_bytes(&out.code, before.code, before.view.code_bytes))
         made_print(before.bytecode.minor, (uint8_t *)out.code.bytes, out.code.used, before.code,
                    before.view.code_bytes);
@@ -97,11 +97,11 @@ static void print_ranges(const char *what, const uint8_t *bytes, size_t count)
 
 /* Rewritten, the code of the first text is that of the second; and unchanged, when nothing is put
  * in. */
-static void check(int minor, const char *old, const char *wanted)
+static void check_with(enum clp_insertion insert, int minor, const char *old, const char *wanted)
 {
     made_init(&before, minor, old);
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "3.%d refuses `%s`: %s", minor, old, reason);
+    cr_assert_eq(rewrite_it(insert), CLP_OK, "3.%d refuses `%s`: %s", minor, old, reason);
     made_assemble(&after, minor, wanted, &out, before.view.const_count);
     if (!same_bytes(&out.code, after.code, after.view.code_bytes)) {
         made_print(minor, (uint8_t *)out.code.bytes, out.code.used, after.code,
@@ -118,6 +118,11 @@ static void check(int minor, const char *old, const char *wanted)
     check_decodes_again();
     if (strstr(wanted, ".stack") != NULL)
         cr_assert_eq(out.stack_size, after.view.stack_size, "stack size %d", out.stack_size);
+}
+
+static void check(int minor, const char *old, const char *wanted)
+{
+    check_with(CLP_INSERT_LINES, minor, old, wanted);
 }
 
 static void refuse(int minor, const char *old, clp_status expected, const char *why)
@@ -141,7 +146,7 @@ Test(rewrite, code_with_appended_instructions_is_left_as_it_is)
 {
     made_init(&before, 12, "RESUME 0; LOAD_CONST 0; RETURN_VALUE");
     made_append(&before, 1);
-    cr_assert_eq(rewrite_it(true), CLP_UNSUPPORTED);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_UNSUPPORTED);
     cr_assert_str_eq(reason, "something has appended instructions, to know it by its bytes");
     cr_assert_eq(out.code.used, 0);
 }
@@ -179,7 +184,7 @@ Test(rewrite, a_function_by_hand)
     before.view.code_bytes = sizeof code;
     before.view.locations = locations;
     before.view.location_bytes = sizeof locations;
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     cr_assert(same_bytes(&out.code, new_code, sizeof new_code));
     cr_assert(same_bytes(&out.locations, new_locations, sizeof new_locations));
     cr_assert(same_bytes(&out.exceptions, new_exceptions, sizeof new_exceptions));
@@ -649,7 +654,7 @@ static void check_split(uint8_t form, const char *payload, size_t bytes, uint8_t
     memcpy(before.locations + 3, payload, bytes);
     before.view.location_bytes = 3 + bytes;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "form %d: %s", form, reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "form %d: %s", form, reason);
     expected[at++] = (uint8_t)(128 | form << 3 | 7);
     memcpy(expected + at, payload, bytes);
     at += bytes;
@@ -687,7 +692,7 @@ Test(rewrite, a_location_grows_into_three_entries)
     memcpy(before.locations, "\xe8\x00\xdf\x03\x04", 5);
     before.view.location_bytes = 5;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     cr_assert(same_bytes(&out.locations, expected, sizeof expected));
 }
 
@@ -701,7 +706,7 @@ Test(rewrite, a_location_of_a_long_instruction)
     memcpy(before.locations, "\xe8\x00\xdf\x03\x04\xd1\x03\x04\xf8", 9);
     before.view.location_bytes = 9;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     cr_assert(same_bytes(&out.locations, expected, sizeof expected));
 }
 
@@ -719,7 +724,7 @@ Test(rewrite, a_location_that_ends_within_a_jump_that_grows)
     before.locations[6] = 0xf8;                       /* the cache: nowhere */
     before.view.location_bytes++;
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_OK, "%s", reason);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_OK, "%s", reason);
     made_lines((uint8_t *)out.locations.bytes, out.locations.used, 1, lines);
     /* RESUME, the probe, LOAD_FAST, EXTENDED_ARG, the jump, its cache, the next probe */
     static const int32_t expected[] = {1, 2, 2, 2, 2, 2, 2, -1, 3, 3, 3, 3};
@@ -746,7 +751,7 @@ Test(rewrite, what_has_no_room_to_grow_is_refused)
         made_init(&before, 12, "RESUME 0; NOP; RETURN_VALUE");
         before.view.const_count = large[i].consts;
         before.view.stack_size = large[i].stack;
-        cr_assert_eq(rewrite_it(true), CLP_TOO_LARGE);
+        cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_TOO_LARGE);
         cr_assert_str_eq(reason, "it is too large");
     }
 }
@@ -754,7 +759,7 @@ Test(rewrite, what_has_no_room_to_grow_is_refused)
 Test(rewrite, a_line_within_a_loops_end_is_refused)
 {
     refuse(14,
-           "RESUME 0 @1; l: FOR_ITER >e @2; POP_TOP; JUMP_BACKWARD >l; e: END_FOR; POP_ITER @3;"
+           ".stack 7; RESUME 0 @1; GET_ITER @2; l: FOR_ITER >e; POP_TOP; JUMP_BACKWARD >l; e: END_FOR; POP_ITER @3;"
            "RETURN_VALUE", CLP_UNSUPPORTED, "a line begins in the midst of a loop's end");
 }
 
@@ -762,7 +767,7 @@ static void refuse_delegation(const char *old)
 {
     made_init(&before, 11, old);
     check_unchanged();
-    cr_assert_eq(rewrite_it(true), CLP_UNSUPPORTED);
+    cr_assert_eq(rewrite_it(CLP_INSERT_LINES), CLP_UNSUPPORTED);
     cr_assert_str_eq(reason, "a delegation in it is not laid out as the compiler does");
     cr_assert_eq(out.code.used + out.exceptions.used + out.locations.used, 0);
     cr_assert_eq(out.probe_count, 0);
@@ -791,7 +796,7 @@ static bool rewrite_with_failure(size_t fail_at)
 {
     test_mem_init(&test, fail_at);
     clp_status status =
-        clp_rewrite(&out, &test.mem, &before.bytecode, &before.view, true, &reason);
+        clp_rewrite(&out, &test.mem, &before.bytecode, &before.view, CLP_INSERT_LINES, &reason);
 
     if (!test_mem_failed(&test)) {
         cr_assert_eq(status, CLP_OK, "%s", reason);
@@ -828,4 +833,60 @@ Test(rewrite, every_allocation_may_fail)
         clp_rewritten_clear(&out);
         test_mem_check_empty(&test);
     }
+}
+
+/* ---- around calls, operators and steps ---- */
+
+static void check_around(int minor, const char *old, const char *wanted)
+{
+    check_with(CLP_INSERT_AROUND, minor, old, wanted);
+}
+
+/* `last` stands before a return, where there is nothing to leave any more if it raises, which it does not. */
+#define AROUND(code, last) \
+    "RESUME 0 @1; a: !enterline 2 @2;" code "r: " last "!leave; RETURN_VALUE;" OUT ".try a r out 0 lasti"
+
+/* Behind the begin of its line, but for values at hand, an operator needs no mark. */
+Test(rewrite, operators)
+{
+    for (int minor = 11; minor <= 13; minor++) {
+        check_around(minor, "RESUME 0 @1; LOAD_FAST 0 @2; LOAD_FAST 1; BINARY_OP 4; RETURN_VALUE",
+                     AROUND("LOAD_FAST 0; LOAD_FAST 1; BINARY_OP 4;", "!operated 4;"));
+        check_around(minor, "RESUME 0 @1; LOAD_ATTR 0 @2; BINARY_SUBSCR; LOAD_FAST 1; CONTAINS_OP 0; RETURN_VALUE",
+                     AROUND("LOAD_ATTR 0; !mark; BINARY_SUBSCR; !operated 26; LOAD_FAST 1; CONTAINS_OP 0;",
+                            "!operated 33;"));
+    }
+}
+
+/* An addition that is stored right away may be done in place. */
+Test(rewrite, what_is_added_and_stored_stays_together)
+{
+    for (int minor = 11; minor <= 15; minor++)
+        check_around(minor, "RESUME 0 @1; LOAD_FAST 0 @2; BINARY_OP 13; STORE_FAST 0; NOP; RETURN_VALUE",
+                     AROUND("LOAD_FAST 0; BINARY_OP 13; STORE_FAST 0; !operated 13; NOP;", " "));
+}
+
+/* Up to 3.12 the second value below the arguments is the callable, or the object of the method. */
+Test(rewrite, calls)
+{
+    check_around(11, "RESUME 0 @1; PUSH_NULL @2; LOAD_FAST 0; LOAD_CONST 0; KW_NAMES 1; PRECALL 1; CALL 1; RETURN_VALUE",
+                 AROUND("PUSH_NULL; LOAD_FAST 0; LOAD_CONST 0; COPY 2; !call; KW_NAMES 1; PRECALL 1; CALL 1;", "!called;"));
+    check_around(12, "RESUME 0 @1; LOAD_FAST 0 @2; LOAD_ATTR 7; LOAD_GLOBAL 3; LOAD_CONST 0; CALL 1; CALL 1; RETURN_VALUE",
+                 AROUND("LOAD_FAST 0; LOAD_ATTR 7; LOAD_GLOBAL 3; LOAD_CONST 0; COPY 2; !call; CALL 1; !called;"
+                        "COPY 2; !call 4; CALL 1;", "!called;"));
+    check_around(12, "RESUME 0 @1; GET_ITER @2; CALL 0; RETURN_VALUE", /* a comprehension: what is called lies below */
+                 AROUND("GET_ITER; !operated 35; CALL 0;", " "));
+    check_around(13, "RESUME 0 @1; LOAD_CONST 0 @2; CALL_KW 300; RETURN_VALUE",
+                 AROUND("LOAD_CONST 0; COPY 303; !call; CALL_KW 300;", "!called;"));
+    check_around(13, "RESUME 0 @1; LOAD_CONST 0 @2; CALL_FUNCTION_EX 1; RETURN_VALUE",
+                 AROUND("LOAD_CONST 0; COPY 4; !call; CALL_FUNCTION_EX 1;", "!called;"));
+}
+
+/* The step's probe stands where the loop goes on, with the iterator below the value. */
+Test(rewrite, steps)
+{
+    check_around(12,
+                 ".stack 7; RESUME 0 @1; GET_ITER @2; l: FOR_ITER >e; STORE_FAST 0; JUMP_BACKWARD >l; e: END_FOR; NOP; RETURN_VALUE",
+                 ".stack 9; RESUME 0 @1; a: !enterline 2 @2; GET_ITER; !operated 35; l: !mark; FOR_ITER >e; COPY 2; !iterated; STORE_FAST 0;"
+                 "JUMP_BACKWARD >l; e: END_FOR; NOP; r: !leave; RETURN_VALUE;" OUT ".try a r out 0 lasti");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files are written by hand here, byte by byte, wherever the reader is on trial: our own writer
  * could share its mistakes. In the texts below a key or value reads "\xa4" "file": a str of 4. */
+#include "profile/callees.h"
 #include "helpers.h"
 #include "formats/lprof/wire.h"
 #include "formats/lprof/wire_reader.h"
@@ -146,7 +147,7 @@ static void fill_meta(struct clp_profile *to)
     to->meta.gc_outside = UINT64_MAX;
     to->meta.gc_outside_runs = 12;
     to->meta.gc_cleared = 1;
-    to->meta.has_cpu = to->meta.has_queue = 1;
+    to->meta.has_cpu = to->meta.has_queue = to->meta.has_called = 1;
     to->meta.has_io = to->meta.has_faults = to->meta.has_switches = 1;
     cr_assert_eq(clp_profile_set_text(to, &to->meta.counter2, "energy (mJ)"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.memory, "anon"), CLP_OK);
@@ -193,6 +194,33 @@ Test(wire, everything_survives_the_round_trip)
     cr_assert_eq(fault.status, CLP_OK);
     cr_assert(test_same_profile(&before, &profile));
     test_check_profile(&profile);
+    clp_profile_clear(&before);
+}
+
+Test(wire, callees_survive)
+{
+    struct clp_measures measures = {.hits = 1, .time = 9, .self = 9, .native_time = 5, .library = 3};
+    struct clp_profile before;
+
+    clp_profile_init(&before, &test.mem);
+    struct clp_profile_function *f = add(&before, "a.py", "f", 1);
+    cr_assert_eq(clp_profile_add_line(&before, f, 2, &measures), CLP_OK);
+    const struct clp_profile_callee callees[] = {
+        {.line = 2, .name = (char[]){"re.sub"}, .library = true, .time = 3},
+        {.line = 2, .name = (char[]){"@"}, .time = 4},
+        {.line = 2, .name = (char[]){"re.sub"}, .time = 1},
+        {.line = 1, .name = (char[]){"sorted"}, .time = UINT64_MAX},
+        {.line = 1, .name = (char[]){"sorted"}, .time = 1}};
+    for (size_t i = 0; i < sizeof callees / sizeof callees[0]; i++)
+        cr_assert_eq(clp_callees_add(&before, f, &callees[i]), CLP_OK);
+    cr_assert_eq(f->callee_count, 4);
+    cr_assert_eq(f->callees[0].time, UINT64_MAX);
+    cr_assert_str_eq(clp_callees_most(f, 2, false)->name, "@");
+    cr_assert_str_eq(clp_callees_most(f, 2, true)->name, "re.sub");
+    cr_assert_null(clp_callees_most(f, 3, true));
+    cr_assert_eq(clp_wire_encode(&before, &out), CLP_OK);
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK, "%s", fault.reason);
+    cr_assert(test_same_profile(&before, &profile));
     clp_profile_clear(&before);
 }
 
