@@ -15,7 +15,7 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
-                             "floor, memory, cpu, native, truth, busy, threads, startup, viewer; repeatable")
+                             "floor, memory, counters, truth, busy, threads, startup, viewer; repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
     parser.add_argument("--rounds", type=int, help="how often each variant runs each program (5; with --quick 2)")
@@ -37,7 +37,7 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "floor", "memory", "cpu", "native", "truth", "busy", "threads", "startup", "viewer")
+    parts = ("programs", "floor", "memory", "counters", "truth", "busy", "threads", "startup", "viewer")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -61,8 +61,7 @@ def measure(base, variants, options, data):
     """Yields the tables of each chosen part when it is done, and puts the raw numbers into `data`."""
     import accuracy
     import busy
-    import cpu
-    import native
+    import counters
     import floor
     import memory
     import slowdown
@@ -81,14 +80,10 @@ def measure(base, variants, options, data):
         runs = memory.measure(base, options, say)
         data["memory"] = {size: slowdown.as_data(part) for size, part in runs.items()}
         yield from memory.tables(runs, options)
-    if "cpu" in options.parts:
-        runs = cpu.measure(base, options, say)
-        data["cpu"] = slowdown.as_data(runs)
-        yield from cpu.tables(runs, options)
-    if "native" in options.parts:
-        runs = native.measure(base, options, say)
-        data["native"] = slowdown.as_data(runs)
-        yield from native.tables(runs, options)
+    if "counters" in options.parts:
+        runs = counters.measure(base, options, say)
+        data["counters"] = slowdown.as_data(runs)
+        yield from counters.tables(runs, options)
     if "truth" in options.parts:
         shares, notes = accuracy.measure(base, variants, options, say)
         data["truth"] = shares

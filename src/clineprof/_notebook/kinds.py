@@ -83,7 +83,8 @@ class Clineprof(Lprun):
             self.sampler = _boot.core().Sampler(0, wish.interval(TIMELINE_INTERVAL))
         self.profiler = self.view = _boot.core().Profiler(
             memory=not wish.no_memory, heap=HEAP_INTERVAL if wish.heap else 0,
-            leaks=wish.leaks_value if wish.leaks else None, cpu=bool(wish.cpu), counters=wish.counted())  # fmt: skip
+            leaks=wish.leaks_value if wish.leaks else None, cpu=bool(wish.cpu),
+            native=bool(wish.native), counters=wish.counted())  # fmt: skip
 
     def begin(self):
         """Begins the timeline. The profiler records from the moment it was made."""

@@ -211,6 +211,7 @@ class ClineprofMagics(Magics):
         --timeline[=SECONDS]: draw memory over time; SECONDS between samples, by default 0.01.
         --no-memory: do not read memory.
         --cpu: split times into processor time and waiting.
+        --native: show the time in C code and in functions that are not profiled.
         --io: count bytes read and written.
         --counters[=LIST]: count page faults, context switches, or both, the default: faults,switches.
         --heap: show how much of each line's memory stays alive.
