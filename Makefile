@@ -282,8 +282,8 @@ package-check: all $(VENV)/ready ## a package's own tests; WORDS="--python PYTHO
 conformance: all ## the tests of line_profiler and memory_profiler; PEERS=1, WORDS=
 	@"$(PYTHON_EXE)" tools/conformance.py --python "$(PYTHON_EXE)" --out $(OUT) $(if $(PEERS),--peers) $(WORDS)
 
-fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TRACER=probe, NATIVE=1
-	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) $(if $(NATIVE),--native) \
+fuzz-rewrite: all $(VENV)/ready ## random functions; FUNCTIONS=100000, SEED=, TRACER=probe, CALLS=yes: with --native
+	@$(VENV)/bin/python tools/fuzz_rewrite.py --tracer $(or $(TRACER),probe) $(if $(CALLS),--native) \
 	  --functions $(or $(FUNCTIONS),100000) $(if $(SEED),--seed $(SEED))
 
 truth: all $(VENV)/ready ## the memory that lines keep, by clineprof and tracemalloc: a table of docs/proof.md

@@ -15,7 +15,7 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
-                             "floor, memory, counters, truth, busy, threads, startup, viewer; repeatable")
+                             "floor, memory, counters, waits, truth, busy, threads, startup, viewer; repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
     parser.add_argument("--rounds", type=int, help="how often each variant runs each program (5; with --quick 2)")
@@ -37,7 +37,7 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "floor", "memory", "counters", "truth", "busy", "threads", "startup", "viewer")
+    parts = ("programs", "floor", "memory", "counters", "waits", "truth", "busy", "threads", "startup", "viewer")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -68,6 +68,7 @@ def measure(base, variants, options, data):
     import startup
     import threads
     import viewing
+    import waits
     if "programs" in options.parts:
         runs = slowdown.measure(base, variants, options, say)
         data["programs"] = slowdown.as_data(runs)
@@ -84,6 +85,9 @@ def measure(base, variants, options, data):
         runs = counters.measure(base, options, say)
         data["counters"] = slowdown.as_data(runs)
         yield from counters.tables(runs, options)
+    if "waits" in options.parts:
+        data["waits"] = waits.measure(base, options, say)
+        yield from waits.tables(data["waits"])
     if "truth" in options.parts:
         shares, notes = accuracy.measure(base, variants, options, say)
         data["truth"] = shares

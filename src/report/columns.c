@@ -180,6 +180,16 @@ static void set_time(const struct clp_column_scale *scale, double nanos, size_t 
         clp_number_set_decimal(cell, nanos * scale->scalar, width);
 }
 
+/* Multiplies first, as line_profiler does, so that what lies between two numbers is rounded to the same one. */
+static void set_per_hit(const struct clp_column_scale *scale, double nanos, double hits, size_t width,
+                        struct clp_number *cell)
+{
+    if (scale->scalar == 0)
+        clp_number_set_time(cell, nanos / hits);
+    else
+        clp_number_set_decimal(cell, nanos * scale->scalar / hits, width);
+}
+
 static void set_count(double value, size_t width, struct clp_number *cell)
 {
     size_t sign = value < 0;
@@ -224,7 +234,7 @@ void clp_column_set_cell(const struct clp_column *column, const struct clp_colum
     if (column->form == CLP_COLUMN_AMOUNT)
         set_amount(measure, scale, measures, column->width, cell);
     else if (column->form == CLP_COLUMN_PER_HIT && measures->hits != 0)
-        set_time(scale, value / (double)measures->hits, column->width, cell);
+        set_per_hit(scale, value, (double)measures->hits, column->width, cell);
     else if (column->form == CLP_COLUMN_PERCENT)
         set_share(value, totals->function, column->width, cell);
     else if (column->form == CLP_COLUMN_SHARE)

@@ -461,7 +461,7 @@ def test_without_other_threads_nothing_is_theirs(script):
 
 
 def test_the_report_says_it(script):
-    ran = Ran(script, '''
+    text = '''
 import threading
 
 def grows():
@@ -475,14 +475,18 @@ def waits():
     thread.join()
     return 1
 waits()
-''')
+'''
+    ran = Ran(script, text)
     shown = run_viewer(["program.py.lprof"], ran.path.parent).out
     [said] = [row for row in shown.splitlines() if row.startswith("Other threads")]
     grown = f"{ran.meta['others_grown'] / MIB:.3f}"
     assert said == (f"Other threads, while a line ran: grown {grown} MiB, released "
                     f"{ran.meta['others_released'] / MIB:.3f} MiB (no line's).")
-    twice = run_viewer(["program.py.lprof"] * 2, ran.path.parent).out
-    assert f"grown {2 * ran.meta['others_grown'] / MIB:.3f} MiB" in twice
+    path = ran.path.parent / "first.lprof"
+    path.write_bytes((ran.path.parent / "program.py.lprof").read_bytes())
+    again = Ran(script, text)
+    both = run_viewer(["first.lprof", "program.py.lprof"], ran.path.parent).out
+    assert f"grown {(ran.meta['others_grown'] + again.meta['others_grown']) / MIB:.3f} MiB" in both
     assert "Other threads" not in run_viewer(["--no-memory", "program.py.lprof"],
                                              ran.path.parent).out
 

@@ -409,6 +409,19 @@ Test(report, columns_that_are_asked_for)
     finish(&f);
 }
 
+/* 3.15 us in 9 hits lie between 0.3 and 0.4. line_profiler multiplies before it divides, which gives 0.3. */
+Test(report, a_time_per_hit_is_rounded_as_line_profiler_does)
+{
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "a.py", 3, "f", "x\n");
+    f.function->total = 6300;
+    add_line(&f, 3, (struct clp_measures){.hits = 9, .time = 3150, .self = 3150});
+    check_contains(report(&f), "     3         9          3.1      0.3     50.0  x\n");
+    finish(&f);
+}
+
 Test(report, columns_there_are_not)
 {
     struct clp_columns columns = {.count = 0};
