@@ -86,7 +86,7 @@ def measure(base, variants, options, data):
         data["counters"] = slowdown.as_data(runs)
         yield from counters.tables(runs, options)
     if "waits" in options.parts:
-        data["waits"] = waits.measure(base, options, say)
+        data["waits"] = waits.measure(options, say)
         yield from waits.tables(data["waits"])
     if "truth" in options.parts:
         shares, notes = accuracy.measure(base, variants, options, say)

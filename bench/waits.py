@@ -36,55 +36,56 @@ exec(compile(text, path, "exec"), {"_now": now, "_add": add, "profile": profile,
 """
 
 
-def measure(base, options, say):
-    """{case: {way: [share of the line, ..]}}; clineprof has (share, part of it that is the measure)."""
+def measure(options, say):
+    """{case: {way: [share of the line, ..]}}; clineprof has (share, part of it that is the measure). All run in the
+    bench's environment, which has numpy and Scalene if somebody has put them there."""
     found = {}
     for name, (file, measure) in CASES.items():
         say(f"waits: {name}")
         path = os.path.join(FOLDER, file)
         columns = found[name] = {"truth": [], "clineprof": [], "Scalene": []}
         for _ in range(options.slow_rounds):
-            columns["truth"].append(truth_of(base, path))
-            columns["clineprof"].append(ours(base, path, measure))
+            columns["truth"].append(truth_of(path))
+            columns["clineprof"].append(ours(path, measure))
             columns["Scalene"].append(scalene(path))
     return found
 
 
-def truth_of(base, path):
-    done = subprocess.run([base, "-c", TRUTH, path], env={**ways.clean_environment(), **QUIET}, text=True,
-                          capture_output=True, check=True)
-    return float(done.stdout)
+def truth_of(path):
+    done = subprocess.run([sys.executable, "-c", TRUTH, path], env={**ways.clean_environment(), **QUIET}, text=True,
+                          capture_output=True)
+    return None if done.returncode else float(done.stdout)
 
 
 def profile_of(way, path, read):
-    """What read(profile's path) returns; None if the run fails."""
+    """What read(folder) returns, where the profile is; None if the run fails."""
     found = []
     run = ways.execute(way, path, read=False, variables=QUIET,
-                       look=lambda folder: found.append(read(os.path.join(folder, "out.lprof"))))
+                       look=lambda folder: found.append(read(folder)))
     return None if run.failure else found[0]
 
 
-def ours(base, path, measure):
-    def read(profile):
-        [main] = [f for f in json.loads(output_of(ways.CLINEPROF, "--format", "json", profile))["functions"]
-                  if f["name"] == "main"]
+def ours(path, measure):
+    def read(folder):
+        told = output_of(ways.CLINEPROF, "--format", "json", os.path.join(folder, "out.lprof"))
+        [main] = [f for f in json.loads(told)["functions"] if f["name"] == "main"]
         [line] = [line for line in main["lines"] if line["line"] in marked_lines(path)]
         return line["self"] / sum(other["self"] for other in main["lines"]), line[measure] / line["self"]
 
-    return profile_of(ways.clineprof(base, None, False, "waits", ["--cpu", "--native"]), path, read)
+    return profile_of(ways.clineprof(sys.executable, None, False, "waits", ["--cpu", "--native"]), path, read)
 
 
 def scalene(path):
     """Its share of the line among the lines of the script; None where it is not installed."""
-    def read(profile):
-        with open(profile) as file:
+    def read(folder):
+        with open(os.path.join(folder, "out.json")) as file:
             files = json.load(file)["files"]
         [lines] = [told["lines"] for name, told in files.items() if os.path.basename(name) == os.path.basename(path)]
         share = {line["lineno"]: line["n_cpu_percent_python"] + line["n_cpu_percent_c"] + line["n_sys_percent"]
                  for line in lines}
         return sum(share.get(number, 0) for number in marked_lines(path)) / sum(share.values())
 
-    head = [sys.executable, "-m", "scalene", "run", "--cpu-only", "--outfile", "{out}"]
+    head = [sys.executable, "-m", "scalene", "run", "--cpu-only", "--outfile", "{out}"]  # with another ending
     return profile_of(ways.Variant("Scalene", head), path, read)
 
 
@@ -94,7 +95,7 @@ def tables(found):
                 ["line", "truth", "clineprof", "Scalene"],
                 [[name, cell(columns["truth"]), cell(columns["clineprof"]), cell(columns["Scalene"])]
                  for name, columns in found.items()],
-                ["Scalene is measured where it is installed: pip install scalene, in the bench's environment"])
+                ["numpy and Scalene are used where they are installed: pip install scalene, in the bench's environment"])
 
 
 def cell(past):

@@ -3,23 +3,25 @@
 import threading
 import time
 
-lock = threading.Lock()
+lock, wanted, taken = threading.Lock(), threading.Semaphore(0), threading.Semaphore(0)
 
 
 def holder():
     for _ in range(20):
+        wanted.acquire()
         with lock:
+            taken.release()
             time.sleep(0.05)
-        time.sleep(0.01)
 
 
 @profile
 def main():
     thread = threading.Thread(target=holder)
     thread.start()
-    time.sleep(0.005)
     total = 0
     for _ in range(20):
+        wanted.release()
+        taken.acquire()
         lock.acquire()  # measured
         lock.release()
         for i in range(300_000):
