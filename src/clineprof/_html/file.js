@@ -102,8 +102,9 @@ function columnsOf(parts, members) {
   const keys = new Set([...members].flatMap((i) => Object.keys(detailsOf(i).columns)));
   keys.delete("increment");
   return Object.fromEntries([...keys].map((key) => {
-    const merge = mergeOf[key] || MERGES.largest; // below_resolution
-    return [key, parts.map((list) => list.map(([i, at]) => detailsOf(i).columns[key]?.[at] ?? 0).reduce(merge))];
+    const ofNames = key.endsWith("_in"), nothing = ofNames ? "" : 0;
+    const merge = ofNames ? (one, other) => one || other : mergeOf[key] || MERGES.largest; // below_resolution
+    return [key, parts.map((list) => list.map(([i, at]) => detailsOf(i).columns[key]?.[at] ?? nothing).reduce(merge))];
   }));
 }
 

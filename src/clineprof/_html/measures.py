@@ -68,9 +68,23 @@ def _columns(function, options):
             found[name] = column
     for name in {"time", "self", "cpu"} & found.keys() if "gc" in found else ():
         found[name] = [max(time - gc, 0) for time, gc in zip(found[name], found["gc"])]
+    for name, is_library in ("native_time", False), ("library", True):
+        names = _callees(function, is_library)
+        if name in found and any(names):
+            found[name + "_in"] = names
     if function.has("below_resolution") and not options["raw_times"]:
         found["below_resolution"] = [int(below) for below in function["below_resolution"]]
     return found
+
+
+def _callees(function, is_library):
+    """For each line the name of the callee that took most of its C time or library time; "" where none is known."""
+    most = {}
+    for callee in function.callees:
+        line, time = callee["line"], callee["time"]
+        if callee["library"] == is_library and time > most.get(line, (0, ""))[0]:
+            most[line] = time, callee["name"]
+    return [most.get(number, (0, ""))[1] for number in function.numbers]
 
 
 def shown_file(file):

@@ -177,6 +177,8 @@ function lineColumns({ function: i, members, rows, columns, missed }) {
         if (column.key === "hits" && missed.has(rows.number[row])) return putMissed(cell);
         if (value === null || (value === 0 && column.change)) return;
         cell.textContent = column.write ? column.write(value) : percent(value, total);
+        const callee = columns[`${column.key}_in`]?.[rows.at[row]];
+        if (callee) cell.title = `Most of it in ${callee}`;
         if (column.estimated && columns.below_resolution?.[rows.at[row]]) {
           cell.classList.add("estimate");
           cell.title = ESTIMATE;
