@@ -82,15 +82,6 @@ static bool add_group(struct clp_profile *sum, struct clp_profile *from, size_t 
     return good;
 }
 
-/* Does an earlier process belong to the same group? */
-static bool was_shown(const struct clp_profile *profile, size_t place, enum clp_process_by by)
-{
-    for (size_t i = 0; i < place; i++)
-        if (clp_process_same_group(&profile->processes[i], &profile->processes[place], by))
-            return true;
-    return false;
-}
-
 int clp_byprocess_each(struct clp_profile *profile, const char *by,
                        int (*show)(const void *data, struct clp_profile *part, const char *heading), const void *data)
 {
@@ -107,7 +98,7 @@ int clp_byprocess_each(struct clp_profile *profile, const char *by,
         struct clp_profile part;
         struct clp_buf heading;
 
-        if (was_shown(profile, i, group))
+        if (!clp_process_is_first(profile, i, group))
             continue;
         clp_profile_init(&part, profile->mem);
         clp_buf_init(&heading, profile->mem);

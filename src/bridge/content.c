@@ -144,16 +144,22 @@ PyObject *clp_content_of_files(PyObject *module, PyObject *paths)
     return dict;
 }
 
-PyObject *clp_content_sum(PyObject *module, PyObject *paths)
+/* The content of the sum of `items`; see add_all. */
+static PyObject *sum_of(PyObject *items, bool are_files)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_profile sum;
 
-    (void)module;
     clp_profile_init(&sum, &mem);
-    PyObject *bytes = add_all(paths, true, &sum) ? clp_content_of(&sum) : NULL;
+    PyObject *bytes = add_all(items, are_files, &sum) ? clp_content_of(&sum) : NULL;
     clp_profile_clear(&sum);
     return bytes;
+}
+
+PyObject *clp_content_sum(PyObject *module, PyObject *paths)
+{
+    (void)module;
+    return sum_of(paths, true);
 }
 
 static PyObject *hottest_of(const struct clp_profile *profile, size_t count)
@@ -248,14 +254,8 @@ static bool add_content(PyObject *content, PyObject *name, struct clp_profile *s
 
 PyObject *clp_content_merge(PyObject *module, PyObject *contents)
 {
-    struct clp_mem mem = clp_mem_system();
-    struct clp_profile sum;
-
     (void)module;
-    clp_profile_init(&sum, &mem);
-    PyObject *bytes = add_all(contents, false, &sum) ? clp_content_of(&sum) : NULL;
-    clp_profile_clear(&sum);
-    return bytes;
+    return sum_of(contents, false);
 }
 
 PyObject *clp_content_total(PyObject *module, PyObject *arguments)

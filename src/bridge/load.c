@@ -82,14 +82,6 @@ static PyObject *spread_of(const void *line)
                          (unsigned)spread->least_in, (unsigned)spread->most_in, (unsigned)spread->count);
 }
 
-static bool has_spread(const struct clp_profile_function *function)
-{
-    for (size_t i = 0; i < function->line_count; i++)
-        if (function->lines[i].spread.count != 0)
-            return true;
-    return false;
-}
-
 /* Columns of zeros are left out. */
 static PyObject *lines_of(const struct clp_profile_function *function)
 {
@@ -190,7 +182,7 @@ static PyObject *function_of(const void *item)
                 clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&
                 clp_dict_set(dict, "source", source_of(function)) &&
                 clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed)) &&
-                (!has_spread(function) ||
+                (!clp_profile_has_spread(function) ||
                  clp_dict_set(dict, "spread", LIST_OF(function->lines, function->line_count, spread_of)));
 
     if (!good)

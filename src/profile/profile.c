@@ -181,6 +181,14 @@ static struct clp_profile_function *find_function(struct clp_profile *profile, c
     return NULL;
 }
 
+bool clp_profile_has_spread(const struct clp_profile_function *function)
+{
+    for (size_t i = 0; i < function->line_count; i++)
+        if (function->lines[i].spread.count != 0)
+            return true;
+    return false;
+}
+
 bool clp_profile_has_function(struct clp_profile *profile, const char *file, const char *name,
                               int32_t first_line)
 {

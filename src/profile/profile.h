@@ -294,6 +294,9 @@ clp_status clp_profile_add_version(struct clp_profile *profile, const char *file
 /* Returns the length in bytes of the function's name without the " (2)" of a version. */
 size_t clp_profile_plain_name(const struct clp_profile_function *function);
 
+/* Does any line of the function know its least and its most among the processes? */
+bool clp_profile_has_spread(const struct clp_profile_function *function);
+
 /* Merges the measures into those of the line; a new line starts at zero. Cheap when lines come in ascending order.
  * CLP_NO_MEMORY leaves the function as it was. */
 clp_status clp_profile_add_line(struct clp_profile *profile, struct clp_profile_function *function,

@@ -90,22 +90,27 @@ static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_fu
     size_t i = into->line_count, j = from->line_count, out = i + fresh;
     into->line_count = out;
     while (j > 0) {
-        struct clp_profile_line other = from->lines[j - 1];
-        if (!joining->counters.same)
-            clp_counters_move(&other.measures, &joining->counters);
-        if (i > 0 && into->lines[i - 1].line > other.line) {
+        const struct clp_profile_line *other = &from->lines[j - 1];
+        struct clp_profile_line moved;
+        if (i > 0 && into->lines[i - 1].line > other->line) {
             into->lines[--out] = into->lines[--i];
-        } else if (i > 0 && into->lines[i - 1].line == other.line) {
-            into->lines[--out] = into->lines[--i];
-            clp_measures_merge(&into->lines[out].measures, &other.measures);
-            into->lines[out].running |= other.running;
-            merge_spread(&into->lines[out].spread, spread_of(joining, &other));
-            j--;
-        } else {
-            into->lines[--out] = other;
-            into->lines[out].spread = spread_of(joining, &other);
-            j--;
+            continue;
         }
+        if (!joining->counters.same) {
+            moved = *other;
+            clp_counters_move(&moved.measures, &joining->counters);
+            other = &moved;
+        }
+        if (i > 0 && into->lines[i - 1].line == other->line) {
+            into->lines[--out] = into->lines[--i];
+            clp_measures_merge(&into->lines[out].measures, &other->measures);
+            into->lines[out].running |= other->running;
+            merge_spread(&into->lines[out].spread, spread_of(joining, other));
+        } else {
+            into->lines[--out] = *other;
+            into->lines[out].spread = spread_of(joining, other);
+        }
+        j--;
     }
     return CLP_OK;
 }

@@ -24,6 +24,14 @@ bool clp_process_same_group(const struct clp_profile_process *one, const struct 
            same_text(one->boot, other->boot);
 }
 
+bool clp_process_is_first(const struct clp_profile *profile, size_t place, enum clp_process_by by)
+{
+    for (size_t i = 0; i < place; i++)
+        if (clp_process_same_group(&profile->processes[i], &profile->processes[place], by))
+            return false;
+    return true;
+}
+
 /* Do all processes have the same of what `by` says? */
 static bool is_one_group(const struct clp_profile *profile, enum clp_process_by by)
 {
@@ -246,15 +254,6 @@ void clp_process_table_add(const struct clp_profile *profile, bool marked, struc
         add_row(&listing, &profile->processes[i], 1);
 }
 
-/* Is the process the first of its rank? */
-static bool is_first(const struct clp_profile *profile, size_t place)
-{
-    for (size_t i = 0; i < place; i++)
-        if (clp_process_same_group(&profile->processes[i], &profile->processes[place], CLP_PROCESS_BY_rank))
-            return false;
-    return true;
-}
-
 /* Adds the row of a rank: its first process, with the sums of all. */
 static void add_rank_row(const struct listing *listing, const struct clp_profile *profile, size_t place)
 {
@@ -282,6 +281,6 @@ void clp_rank_table_add(const struct clp_profile *profile, bool marked, struct c
     clp_buf_add_text(out, "\n");
     add_titles(&listing);
     for (size_t i = 0; i < profile->process_count; i++)
-        if (is_first(profile, i))
+        if (clp_process_is_first(profile, i, CLP_PROCESS_BY_rank))
             add_rank_row(&listing, profile, i);
 }

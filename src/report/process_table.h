@@ -26,4 +26,7 @@ void clp_process_add_group(const struct clp_profile_process *process, enum clp_p
 bool clp_process_same_group(const struct clp_profile_process *one, const struct clp_profile_process *other,
                             enum clp_process_by by);
 
+/* Is the process at this place the first one of its group? */
+bool clp_process_is_first(const struct clp_profile *profile, size_t place, enum clp_process_by by);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "callees.h"
-#include <stdio.h>
+#include "base/buf.h"
 #include <string.h>
 
 #define MOST_WRAPPERS 4 /* a partial of a method of a function, for example */
@@ -16,22 +16,6 @@ struct seen {
 
 /* ---- texts ---- */
 
-struct text {
-    char bytes[256];
-    size_t used;
-};
-
-static void add_text(struct text *text, const char *more)
-{
-    int added = snprintf(text->bytes + text->used, sizeof text->bytes - text->used, "%s", more);
-
-    text->used += (size_t)added;
-    if (text->used >= sizeof text->bytes)
-        text->used = sizeof text->bytes - 1;
-    while (text->used > 0 && (text->bytes[text->used] & 0xc0) == 0x80) /* keeps no half of a character */
-        text->used--;
-}
-
 static const char *utf8_of(PyObject *name)
 {
     const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
@@ -42,14 +26,14 @@ static const char *utf8_of(PyObject *name)
 }
 
 /* Adds "module.", but not for what needs no import. */
-static void add_module(struct text *text, PyObject *module)
+static void add_module(struct clp_buf *text, PyObject *module)
 {
     const char *name = module != NULL && PyUnicode_Check(module) ? utf8_of(module) : "builtins";
 
     if (strcmp(name, "builtins") == 0 || strcmp(name, "__main__") == 0)
         return;
-    add_text(text, name);
-    add_text(text, ".");
+    clp_buf_add_text(text, name);
+    clp_buf_add_text(text, ".");
 }
 
 static const char *behind_last_dot(const char *name)
@@ -59,17 +43,17 @@ static const char *behind_last_dot(const char *name)
     return dot != NULL ? dot + 1 : name;
 }
 
-static void add_type(const struct clp_recorder *recorder, struct text *text, PyTypeObject *type)
+static void add_type(const struct clp_recorder *recorder, struct clp_buf *text, PyTypeObject *type)
 {
     if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
-        add_text(text, type->tp_name);
+        clp_buf_add_text(text, type->tp_name);
         return;
     }
     add_module(text, clp_compat_type_lookup(type, recorder->callees.module_name));
-    add_text(text, utf8_of(((PyHeapTypeObject *)type)->ht_qualname));
+    clp_buf_add_text(text, utf8_of(((PyHeapTypeObject *)type)->ht_qualname));
 }
 
-static void add_c_function(const struct clp_recorder *recorder, struct text *text, const PyCFunctionObject *function)
+static void add_c_function(const struct clp_recorder *recorder, struct clp_buf *text, const PyCFunctionObject *function)
 {
     PyObject *self = function->m_self;
 
@@ -77,9 +61,9 @@ static void add_c_function(const struct clp_recorder *recorder, struct text *tex
         add_module(text, function->m_module);
     else {
         add_type(recorder, text, PyType_Check(self) ? (PyTypeObject *)self : Py_TYPE(self));
-        add_text(text, ".");
+        clp_buf_add_text(text, ".");
     }
-    add_text(text, function->m_ml->ml_name);
+    clp_buf_add_text(text, function->m_ml->ml_name);
 }
 
 static bool is_c_descriptor(PyObject *found)
@@ -102,7 +86,7 @@ static PyObject *c_attribute(PyObject *object, PyObject *name)
 }
 
 /* Adds the name of a C object that can be called, of a type that is no built-in one: "numpy.add". */
-static void add_object(const struct clp_recorder *recorder, struct text *text, PyObject *object)
+static void add_object(const struct clp_recorder *recorder, struct clp_buf *text, PyObject *object)
 {
     PyObject *name = c_attribute(object, recorder->callees.name), *module = NULL;
     const char *type = Py_TYPE(object)->tp_name;
@@ -114,13 +98,9 @@ static void add_object(const struct clp_recorder *recorder, struct text *text, P
     module = c_attribute(object, recorder->callees.module_name);
     if (module != NULL)
         add_module(text, module);
-    else if (behind_last_dot(type) != type) {
-        add_text(text, type);
-        text->used = (size_t)(behind_last_dot(type) - type) < text->used ? (size_t)(behind_last_dot(type) - type)
-                                                                         : text->used;
-        text->bytes[text->used] = 0;
-    }
-    add_text(text, utf8_of(name));
+    else
+        clp_buf_add(text, type, (size_t)(behind_last_dot(type) - type));
+    clp_buf_add_text(text, utf8_of(name));
     Py_DECREF(name);
     Py_XDECREF(module);
 }
@@ -131,19 +111,19 @@ static bool is_descriptor(PyObject *object)
            Py_TYPE(object) == &PyWrapperDescr_Type;
 }
 
-static void add_name(const struct clp_recorder *recorder, struct text *text, PyObject *object)
+static void add_name(const struct clp_recorder *recorder, struct clp_buf *text, PyObject *object)
 {
     if (PyFunction_Check(object)) {
         add_module(text, ((PyFunctionObject *)object)->func_module);
-        add_text(text, utf8_of(((PyFunctionObject *)object)->func_qualname));
+        clp_buf_add_text(text, utf8_of(((PyFunctionObject *)object)->func_qualname));
     } else if (PyGen_CheckExact(object)) {
-        add_text(text, utf8_of(((PyGenObject *)object)->gi_qualname));
+        clp_buf_add_text(text, utf8_of(((PyGenObject *)object)->gi_qualname));
     } else if (PyCFunction_Check(object)) {
         add_c_function(recorder, text, (PyCFunctionObject *)object);
     } else if (is_descriptor(object)) {
         add_type(recorder, text, ((PyDescrObject *)object)->d_type);
-        add_text(text, ".");
-        add_text(text, utf8_of(((PyDescrObject *)object)->d_name));
+        clp_buf_add_text(text, ".");
+        clp_buf_add_text(text, utf8_of(((PyDescrObject *)object)->d_name));
     } else if (PyType_Check(object)) {
         add_type(recorder, text, (PyTypeObject *)object);
     } else {
@@ -162,10 +142,15 @@ static bool ends_with(const char *name, const char *tail)
 
 static uint32_t add_callee(struct clp_recorder *recorder, const struct seen *seen)
 {
-    struct text text = {.used = 0};
+    struct clp_buf text;
+    uint32_t number = 0;
 
+    clp_buf_init(&text, &recorder->mem);
     add_name(recorder, &text, seen->object);
-    return clp_callee_names_add(&recorder->engine.callee_names, text.bytes, text.used);
+    if (!text.failed)
+        number = clp_callee_names_add(&recorder->engine.callee_names, clp_buf_text(&text), text.used);
+    clp_buf_clear(&text);
+    return number;
 }
 
 static bool number(struct clp_recorder *recorder, const struct seen *seen, struct clp_callee *callee)

@@ -155,14 +155,6 @@ static void pack_missed(msgpack_packer *packer, const struct clp_profile_functio
         msgpack_pack_int32(packer, function->missed[i]);
 }
 
-static bool has_spread(const struct clp_profile_function *function)
-{
-    for (size_t i = 0; i < function->line_count; i++)
-        if (function->lines[i].spread.count != 0)
-            return true;
-    return false;
-}
-
 /* Five numbers for each line, in the order of struct clp_profile_spread. */
 static void pack_spread(msgpack_packer *packer, const struct clp_profile_function *function)
 {
@@ -195,12 +187,13 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
     msgpack_pack_array(packer, profile->function_count);
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct clp_profile_function *function = &profile->functions[i];
+        bool spread = clp_profile_has_spread(function);
         msgpack_pack_map(packer, 6u + (function->missed_count != 0 ? 1u : 0u) +
                                      (function->leak_count != 0 ? 1u : 0u) +
                                      (function->callee_count != 0 ? 1u : 0u) +
                                      (function->source != NULL ? 1u : 0u) +
                                      (function->source_changed ? 1u : 0u) +
-                                     (function->compiler != NULL ? 1u : 0u) + (has_spread(function) ? 1u : 0u));
+                                     (function->compiler != NULL ? 1u : 0u) + (spread ? 1u : 0u));
         pack_key(packer, function);
         pack_count(packer, "total", function->total);
         pack_count(packer, "raw_total", function->raw_total);
@@ -220,7 +213,7 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         }
         if (function->compiler != NULL)
             pack_named(packer, "compiler", function->compiler);
-        if (has_spread(function))
+        if (spread)
             pack_spread(packer, function);
     }
 }
