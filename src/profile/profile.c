@@ -197,16 +197,22 @@ bool clp_profile_has_function(struct clp_profile *profile, const char *file, con
     return find_function(profile, file, name, first_line, &hash) != NULL;
 }
 
-/* Makes room for one more item behind `count` items. Doubles the room where it is full. */
+/* Makes room for one more item behind `count` items. Doubles the room where it is full. The new room is not zeroed:
+ * what nobody writes takes no memory. */
 static clp_status reserve(struct clp_mem *mem, void **items, size_t *room, size_t count,
                           size_t bytes)
 {
+    size_t held = *room * bytes, wanted = *room == 0 ? 8 : *room * 2;
+
     if (count < *room)
         return CLP_OK;
-    return clp_mem_grow(mem, items, room, *room == 0 ? 8 : *room * 2, bytes);
+    if (wanted > SIZE_MAX / bytes || clp_mem_resize(mem, items, &held, wanted * bytes) != CLP_OK)
+        return CLP_NO_MEMORY;
+    *room = wanted;
+    return CLP_OK;
 }
 
-/* Makes room in a typed array, which clp_mem_grow must not see through another type. */
+/* Makes room in a typed array, which clp_mem_resize must not see through another type. */
 #define RESERVE(status, mem, items, room, count)                          \
     do {                                                                  \
         void *block = (items);                                            \
