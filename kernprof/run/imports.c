@@ -4,6 +4,7 @@
  * loader with another get_code imports as without the profiler. */
 #include "imports.h"
 #include "cpython/object/profiler_run.h"
+#include "cpython/windows/modules.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,78 @@ PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, c
         !begin_choice(&choice, imports, module, file, file, resolved))
         return Py_NewRef(code);
     return clp_profiler_prepare(imports->profiler, code, &chooser, NULL);
+}
+
+/* ---- modules that Cython has compiled ---- */
+
+/* Selects a function in a file if the targets name it. `what` is (qualified name, first line, last line). False with an
+ * exception set. */
+static bool select_cython(struct choice *choice, PyObject *code_file, PyObject *path, PyObject *text, PyObject *what)
+{
+    PyObject *name;
+    int first, last;
+
+    if (!PyArg_ParseTuple(what, "Uii", &name, &first, &last))
+        return false;
+    const char *name_text = PyUnicode_AsUTF8(name);
+    if (name_text == NULL)
+        return false;
+    return !chooses(choice, NULL, name_text) ||
+           clp_profiler_select_cython(choice->imports->profiler, code_file, path, text, name, first, last);
+}
+
+/* Was the module compiled with line tracing? Its file is read for that. */
+static bool tells_lines(PyObject *helper, PyObject *module)
+{
+    PyObject *answer = PyObject_CallMethod(helper, "tells_lines", "O", module);
+
+    Py_XDECREF(answer);
+    return answer == Py_True;
+}
+
+/* Selects in a source file of a module that Cython has compiled. `file` is as clineprof._boot.cython.functions_in, the
+ * helper, tells it. */
+static bool select_in_cython_file(struct clp_imports *imports, PyObject *helper, PyObject *module, PyObject *file)
+{
+    const char *name = PyModule_GetName(module);
+    PyObject *code_file, *path, *text, *functions;
+    char resolved[PATH_MAX];
+    struct choice choice;
+    bool done = name != NULL && PyArg_ParseTuple(file, "UUOO!", &code_file, &path, &text, &PyList_Type, &functions);
+
+    if (!done || !begin_choice(&choice, imports, name, path, path, resolved) || !tells_lines(helper, module))
+        return done;
+    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(functions); i++)
+        done = select_cython(&choice, code_file, path, text, PyList_GET_ITEM(functions, i));
+    return done;
+}
+
+/* Selects what the targets name in an extension module, if Cython has compiled it with line tracing. */
+static void select_in_extension(void *data, PyObject *module)
+{
+    struct clp_imports *imports = data;
+    PyObject *helper = NULL, *files = NULL;
+    bool done = true;
+
+    if (PyModule_Check(module) && imports->profiler != NULL && imports->targets.count != 0)
+        helper = PyImport_ImportModule("clineprof._boot.cython");
+    if (helper != NULL)
+        files = PyObject_CallMethod(helper, "functions_in", "O", module);
+    for (Py_ssize_t i = 0; files != NULL && done && i < PyList_GET_SIZE(files); i++)
+        done = select_in_cython_file(imports, helper, module, PyList_GET_ITEM(files, i));
+    PyErr_Clear(); /* a target that matched nothing is told at the end */
+    Py_XDECREF(helper);
+    Py_XDECREF(files);
+}
+
+static bool is_extension(PyObject *file)
+{
+    PyObject *end = PyUnicode_FromString(".so");
+    bool is = end != NULL && PyUnicode_Check(file) && PyUnicode_Tailmatch(file, end, 0, PY_SSIZE_T_MAX, 1) == 1;
+
+    PyErr_Clear();
+    Py_XDECREF(end);
+    return is;
 }
 
 /* ---- modules to come ---- */
@@ -381,6 +454,7 @@ bool clp_imports_watch(struct clp_imports *imports)
         if (!wrap_class(imports, &loaders[i]))
             return false;
     }
+    clp_modules_tell(select_in_extension, imports);
     return true;
 }
 
@@ -422,6 +496,7 @@ void clp_imports_hand_over(const struct clp_imports *imports)
 void clp_imports_unwatch(struct clp_imports *imports)
 {
     imports->profiler = NULL;
+    clp_modules_tell(NULL, NULL);
     for (size_t i = 0; i < LOADERS; i++)
         unwrap_class(imports, &loaders[i]);
 }
@@ -463,7 +538,9 @@ static bool select_in_loaded(struct clp_imports *imports, PyObject *module, cons
     bool done = true;
 
     Py_XINCREF(file);
-    if (file != NULL && begin_choice(&choice, imports, name, file, file, resolved)) {
+    if (file != NULL && is_extension(file)) {
+        select_in_extension(imports, module);
+    } else if (file != NULL && begin_choice(&choice, imports, name, file, file, resolved)) {
         functions = functions_of(module, name);
         PyErr_Clear(); /* the module's objects may raise; a target that matched nothing is told at the end */
     }

@@ -189,6 +189,13 @@ bool clp_profile_has_spread(const struct clp_profile_function *function)
     return false;
 }
 
+const char *clp_profile_compiled(const struct clp_profile_function *function)
+{
+    return strcmp(function->compiler, CLP_CYTHON) == 0
+               ? "its lines are seen when it is compiled with linetrace=True and the C macro CYTHON_TRACE=1"
+               : "calls of the compiled code are not counted";
+}
+
 bool clp_profile_has_function(struct clp_profile *profile, const char *file, const char *name,
                               int32_t first_line)
 {

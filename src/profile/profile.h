@@ -294,6 +294,12 @@ clp_status clp_profile_add_version(struct clp_profile *profile, const char *file
 /* Returns the length in bytes of the function's name without the " (2)" of a version. */
 size_t clp_profile_plain_name(const struct clp_profile_function *function);
 
+/* The compiler of functions that tell of their lines if it was asked for that. */
+#define CLP_CYTHON "Cython"
+
+/* Returns what a function's compiler means for its numbers, as the end of a sentence. */
+const char *clp_profile_compiled(const struct clp_profile_function *function);
+
 /* Does any line of the function know its least and its most among the processes? */
 bool clp_profile_has_spread(const struct clp_profile_function *function);
 

@@ -97,7 +97,8 @@ bool clp_source_begins_with(struct clp_span line, const char *word)
 bool clp_source_is_def(struct clp_span line)
 {
     return clp_source_begins_with(line, "def ") || clp_source_begins_with(line, "async def ") ||
-           clp_source_begins_with(line, "class ");
+           clp_source_begins_with(line, "class ") || clp_source_begins_with(line, "cdef ") ||
+           clp_source_begins_with(line, "cpdef ");
 }
 
 struct clp_span clp_source_line_at(struct clp_source_walk *walk, int32_t first, int32_t line)

@@ -60,7 +60,7 @@ struct clp_span clp_source_stripped(struct clp_span text);
 /* Does the line begin like this, its indentation aside? */
 bool clp_source_begins_with(struct clp_span line, const char *word);
 
-/* Does a def or class begin in the line? */
+/* Does a def or class begin in the line, of Python or of Cython? */
 bool clp_source_is_def(struct clp_span line);
 
 #endif

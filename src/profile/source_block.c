@@ -292,22 +292,31 @@ static bool is_format_prefix(const char *word, size_t bytes)
     return has_letter(word, bytes, 'f') || has_letter(word, bytes, 't');
 }
 
+static const char *behind_blanks(const char *at, const char *end)
+{
+    return clp_source_unindented((struct clp_span){at, (size_t)(end - at)}).text;
+}
+
+/* Does the word begin a definition in Cython's language? In Python no other word can follow it. */
+static bool is_cython_def(const struct scanner *scanner, const char *word, size_t bytes)
+{
+    if (!(bytes == 4 && memcmp(word, "cdef", 4) == 0) && !(bytes == 5 && memcmp(word, "cpdef", 5) == 0))
+        return false;
+    const char *next = behind_blanks(word + bytes, scanner->end);
+    return next > word + bytes && next < scanner->end && is_word_byte(*next);
+}
+
 static enum token token_of_word(const struct scanner *scanner, const char *word, size_t bytes)
 {
     if (scanner->with && bytes == 4 && memcmp(word, "with", 4) == 0)
         return CLP_TOKEN_BLOCK;
-    if (bytes == 3 && memcmp(word, "def", 3) == 0)
+    if ((bytes == 3 && memcmp(word, "def", 3) == 0) || is_cython_def(scanner, word, bytes))
         return CLP_TOKEN_BLOCK;
     if (bytes == 5 && memcmp(word, "class", 5) == 0)
         return CLP_TOKEN_BLOCK;
     if (bytes == 6 && memcmp(word, "lambda", 6) == 0)
         return CLP_TOKEN_LAMBDA;
     return CLP_TOKEN_OTHER;
-}
-
-static const char *behind_blanks(const char *at, const char *end)
-{
-    return clp_source_unindented((struct clp_span){at, (size_t)(end - at)}).text;
 }
 
 /* Does a statement begin with this word, which is def or class, or with async before it? If not, the text is not

@@ -24,6 +24,9 @@
 
 #define CLP_HAS_MONITORING CLP_SINCE(12)
 
+/* Code that runs no bytecode, such as Cython's, can send events to sys.monitoring. */
+#define CLP_CYTHON_MONITORS CLP_SINCE(13)
+
 /* PEP 523 hands the hook a frame object with public fields on 3.10 only. */
 #define CLP_HAS_FRAME_HOOK (!CLP_SINCE(11))
 

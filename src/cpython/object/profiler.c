@@ -9,6 +9,7 @@
 #include "cpython/windows/prepare.h"
 #include "profiler_run.h"
 #include "cpython/recorder/recorder.h"
+#include "cpython/windows/cython_selecting.h"
 #include "cpython/windows/select.h"
 #include "setup.h"
 #include "cpython/tracers/tracer.h"
@@ -69,17 +70,17 @@ static Py_ssize_t level_of_user(void)
 }
 
 /* Why nothing is profiled of the object. */
-static const char *why_not_code(PyObject *object)
+static const char *why_not_code(const struct clp_recorder *recorder, PyObject *object)
 {
     if (PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE))
         return "has no Python functions of its own";
-    if (strstr(Py_TYPE(object)->tp_name, "cython_function_or_method") != NULL)
-        return "was compiled by Cython, and clineprof does not see the lines of compiled code";
+    if (clp_cython_is(object) && clp_cython_missing(recorder) != NULL)
+        return clp_cython_missing(recorder);
     return "is not Python code";
 }
 
 /* Warns that nothing is profiled of the object. An object whose repr() fails is named by its class. */
-static bool warn_not_code(PyObject *object)
+static bool warn_not_code(const struct clp_recorder *recorder, PyObject *object)
 {
     PyObject *shown = PyObject_Repr(object);
 
@@ -89,7 +90,7 @@ static bool warn_not_code(PyObject *object)
     }
     int failed = shown == NULL ||
                  PyErr_WarnFormat(PyExc_RuntimeWarning, level_of_user(),
-                                  "clineprof: %U %s; it is not profiled", shown, why_not_code(object)) < 0;
+                                  "clineprof: %U %s; it is not profiled", shown, why_not_code(recorder, object)) < 0;
     Py_XDECREF(shown);
     return !failed;
 }
@@ -123,7 +124,7 @@ static PyObject *profiler_select(PyObject *self, PyObject *object, bool with_inn
         return NULL;
     if (!clp_profiler_of(self)->ended)
         found = select_untimed(self, object, with_inner);
-    if (found < 0 || (found == 0 && !warn_not_code(object)))
+    if (found < 0 || (found == 0 && !warn_not_code(clp_profiler_of(self)->window.recorder, object)))
         return NULL;
     return Py_NewRef(object);
 }

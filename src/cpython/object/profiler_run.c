@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cpython/windows/cython_selecting.h"
 #include "profiler_run.h"
 #include "heap/heap_results.h"
 #include "profile/snapshot.h"
@@ -55,6 +56,20 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
         return true;
     struct clp_own_work work = clp_own_work_begin(recorder);
     bool done = clp_prepare_function(&self->window, function, chooser);
+    clp_own_work_end(recorder, work);
+    return done;
+}
+
+bool clp_profiler_select_cython(PyObject *profiler, PyObject *code_file, PyObject *path, PyObject *text, PyObject *name,
+                                int32_t first_line, int32_t last_line)
+{
+    struct clp_profiler *self = clp_profiler_of(profiler);
+    struct clp_recorder *recorder = self->window.recorder;
+
+    if (recorder == NULL || self->ended || clp_cython_missing(recorder) != NULL)
+        return true;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    bool done = clp_cython_select_at(&self->window, code_file, path, text, name, first_line, last_line);
     clp_own_work_end(recorder, work);
     return done;
 }

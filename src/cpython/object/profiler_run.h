@@ -65,6 +65,10 @@ bool clp_profiler_exchanges_code(PyObject *profiler);
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser);
 
+/* Does what clp_cython_select_at does, for this profiler. */
+bool clp_profiler_select_cython(PyObject *profiler, PyObject *code_file, PyObject *path, PyObject *text, PyObject *name,
+                                int32_t first_line, int32_t last_line);
+
 /* Notes the file to which its numbers will be written, for its repr(). Without memory the repr() names none. */
 void clp_profiler_note_destination(PyObject *profiler, const char *path);
 

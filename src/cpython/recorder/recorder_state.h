@@ -67,6 +67,14 @@ struct clp_blocks {
     void *source; /* where the blocks' events come from; belongs to that source */
 };
 
+/* Functions of Cython (tracers/cython.h). */
+struct clp_cython {
+    struct clp_hashmap functions; /* a hash of file and first line -> struct clp_cython_function, owned */
+    bool monitored; /* events come from sys.monitoring, under the id `tool` */
+    int tool;
+    int64_t cost; /* of an event in 1/256 ticks, without what the tracer's own events cost, too */
+};
+
 /* What is needed to be told of garbage collections (gc_calls.h). */
 struct clp_gc_calls {
     PyObject *list;     /* owned: gc.callbacks; NULL: it was not found */
@@ -158,6 +166,7 @@ struct clp_recorder {
     struct clp_refusal *refusals;      /* the newest first; owned */
     const char *no_probes; /* a constant: why no code may have probes; NULL: it may */
     struct clp_blocks blocks;
+    struct clp_cython cython;
     struct clp_greenlets greenlets;
     struct clp_gc_calls gc_calls;
     void *probe_state, *monitoring_state; /* each belongs to its tracer */

@@ -231,6 +231,12 @@ static PyObject *on_handled(PyObject *callable, PyObject *const *args, size_t na
     Py_RETURN_NONE;
 }
 
+/* Does the body on top run this code? If not, a body without a frame, such as one of Cython's, is left on top of it. */
+static bool runs_code(const struct clp_recorder *recorder, const struct clp_thread *thread, PyObject *code)
+{
+    return CLP_LIKELY(thread->top->code == (uintptr_t)code) || clp_recorder_traced(recorder, code) != NULL;
+}
+
 /* The thread with the running body on top, if the body is recorded; else NULL. */
 static struct clp_thread *thread_leaving(struct clp_recorder *recorder, PyObject *code)
 {
@@ -238,7 +244,7 @@ static struct clp_thread *thread_leaving(struct clp_recorder *recorder, PyObject
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
 
     if (thread == NULL || on_top(thread, frame))
-        return thread;
+        return thread != NULL && runs_code(recorder, thread, code) ? thread : NULL;
     if (clp_recorder_traced(recorder, code) == NULL || !clp_engine_is_running(thread, frame))
         return NULL;
     return align(recorder, thread, code) ? thread : NULL;
@@ -400,6 +406,12 @@ static void give_way(const struct clp_recorder *recorder)
             give_way_in(state, recorder->sites[i]);
 }
 
+void clp_monitoring_give_way(const struct clp_recorder *recorder)
+{
+    if (recorder->monitoring_state != NULL)
+        give_way(recorder);
+}
+
 static PyObject *register_callback(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* The exchange of sys.monitoring.register_callback, which all tools call. */
@@ -429,6 +441,7 @@ static void look_beside(struct clp_recorder *recorder)
     struct state *state = recorder->monitoring_state;
     PyObject *function = PyObject_GetAttrString(state->monitoring, registering.name);
 
+    state->beside = recorder->cython.monitored;
     for (int tool = 0; tool < CLP_TOOL_IDS; tool++)
         state->beside |= clp_sysmon_is_foreign(tool);
     clp_exchange_put(&registering, function);

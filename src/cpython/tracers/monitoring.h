@@ -13,6 +13,9 @@ extern const struct clp_tracer clp_tracer_monitoring;
  * an exception set. */
 bool clp_monitoring_carry(const struct clp_recorder *recorder, PyObject *from, PyObject *to);
 
+/* Tells the tracer, where it is on, that another tool id of ours watches lines of all code. */
+void clp_monitoring_give_way(const struct clp_recorder *recorder);
+
 #else
 
 static inline bool clp_monitoring_carry(const struct clp_recorder *recorder, PyObject *from,

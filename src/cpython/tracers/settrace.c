@@ -11,6 +11,7 @@
  * the same hits. */
 #include "settrace.h"
 #include "block_trace.h"
+#include "cython.h"
 #include "cpython/compat/newcomers.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/recorder/stays.h"
@@ -370,12 +371,70 @@ static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what
         note_line(thread, frame);
 }
 
+/* The body with this frame, if only bodies of Cython, which have none, lie above it; else NULL. */
+static struct clp_activation *body_below(const struct clp_thread *thread, const PyFrameObject *frame)
+{
+    struct clp_activation *at = thread->top;
+
+    while (at->frame == NULL && at != thread->stack)
+        at--;
+    return at->frame == frame ? at : NULL;
+}
+
+/* Since 3.13 the interpreter hands events of Cython functions with line tracing to trace functions, too, with the frame
+ * of the Python function that has called them. Is this such an event? While the frame is within such calls, `before` of
+ * its body is INT32_MIN plus their number. */
+static bool is_of_callee(const struct clp_thread *thread, PyFrameObject *frame, int what)
+{
+    struct clp_activation *body = CLP_CYTHON_MONITORS ? body_below(thread, frame) : NULL;
+    const struct clp_selected *selected;
+
+    if (body == NULL)
+        return false;
+    if (what == PyTrace_CALL) {
+        selected = selected_of(frame);
+        if (selected == NULL || clp_compat_frame_offset(frame) == selected->shape.entry)
+            return false; /* the body begins: nothing told that another one with this frame has ended */
+        body->before = (body->before < CLP_NO_LINE ? body->before : INT32_MIN) + 1;
+        return true;
+    }
+    if (body->before >= CLP_NO_LINE)
+        return false;
+    if (what == PyTrace_RETURN && --body->before == INT32_MIN)
+        body->before = 0; /* the call was on the line that is running */
+    return true;
+}
+
+/* Takes an event that Cython sends by itself: its frame is made for the event, and does not run. Is it one? */
+static bool note_cython(PyFrameObject *frame, int what)
+{
+    struct clp_cython_function *function = NULL;
+
+    if (CLP_CYTHON_MONITORS || frame == clp_compat_frame_here())
+        return false;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    function = clp_cython_find(hooked, (PyObject *)code);
+    Py_DECREF(code); /* the frame holds it */
+    if (function != NULL && what == PyTrace_CALL)
+        clp_cython_enter(function, false);
+    else if (function != NULL && what == PyTrace_LINE)
+        clp_cython_line(function, PyFrame_GetLineNumber(frame));
+    else if (function != NULL && what == PyTrace_RETURN)
+        clp_cython_leave(function);
+    return true;
+}
+
 static void note_event(PyFrameObject *frame, int what, PyObject *argument)
 {
     struct clp_thread *thread = clp_recorder_thread(hooked);
 
-    if (CLP_UNLIKELY(thread == NULL))
+    if (CLP_UNLIKELY(thread == NULL) ||
+        (CLP_UNLIKELY(hooked->cython.functions.count != 0) && note_cython(frame, what)))
         return;
+    if (CLP_UNLIKELY(is_of_callee(thread, frame, what))) {
+        clp_engine_add_cost(thread, hooked->engine.costs.foreign);
+        return;
+    }
     if (thread->top->frame != frame)
         clp_blocks_lift(hooked, thread);
     if (what == PyTrace_CALL)

@@ -4,6 +4,7 @@
 #include "cpython/compat/raised.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/tracers/code_copies.h"
+#include "cpython/tracers/cython_monitoring.h"
 #include "cpython/tracers/offering.h"
 
 void clp_change_begin(struct clp_recorder *recorder)
@@ -20,6 +21,7 @@ static void rest(struct clp_recorder *recorder)
 
     clp_gc_calls_leave(recorder);
     clp_blocks_rest(recorder);
+    clp_cython_stop_monitoring(recorder);
     clp_code_copies_leave();
     recorder->fallback = NULL;
     if (fallback != NULL)

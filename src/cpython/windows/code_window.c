@@ -12,6 +12,7 @@
 #include "cpython/recorder/program_counters.h"
 #include "cpython/recorder/tally_reads.h"
 #include "cpython/tracers/offering.h"
+#include "cpython/tracers/cython_monitoring.h"
 #include "readers.h"
 #include "cpython/recorder/selected.h"
 #include "engine/called.h"
@@ -230,7 +231,7 @@ static bool open_window(struct clp_code_window *window)
     if (window->open)
         return true;
     clp_readers_watch(window->recorder);
-    if (!clp_tracer_wake(window->recorder))
+    if (!clp_tracer_wake(window->recorder) || !clp_cython_monitor(window->recorder))
         return false;
     clp_gc_calls_watch(window->recorder);
     window->open = true;
@@ -341,6 +342,7 @@ static void give_up(struct clp_code_window *window)
     if (--recorder->windows == 0) {
         clp_compile_calls_leave();
         clp_modules_unwatch();
+        clp_cython_stop_monitoring(recorder);
         clp_blocks_stop(recorder); /* the program's audit hooks may make windows again */
     }
 }

@@ -56,6 +56,8 @@ struct loader {
 static struct {
     struct clp_recorder *recorder; /* borrowed; NULL: nobody ever watched */
     struct loader loaders[2];
+    void (*loaded)(void *data, PyObject *module); /* is told of extension modules, with `data`; NULL: nobody is */
+    void *data;
     bool met; /* what must be done was done for all modules that were loaded when the watching began */
     bool on;
 } watching = {.loaders = {{.name = "ExtensionFileLoader"}, {.name = "_LoaderBasics"}}};
@@ -73,6 +75,13 @@ static PyObject *own_method(PyObject *loader)
     return NULL;
 }
 
+static bool is_of_extension(PyObject *loader)
+{
+    const struct loader *place = &watching.loaders[0];
+
+    return place->ours != NULL && PyObject_TypeCheck(loader, PyDescr_TYPE(place->ours));
+}
+
 static PyObject *exec_module(PyObject *loader, PyObject *module)
 {
     PyObject *own = own_method(loader);
@@ -81,6 +90,8 @@ static PyObject *exec_module(PyObject *loader, PyObject *module)
     Py_XDECREF(own);
     if (result != NULL && watching.on)
         meet(watching.recorder, module);
+    if (result != NULL && watching.on && watching.loaded != NULL && is_of_extension(loader))
+        watching.loaded(watching.data, module);
     return result;
 }
 
@@ -172,4 +183,10 @@ void clp_modules_unwatch(void)
     for (size_t i = 0; i < LOADERS; i++)
         give_back(&watching.loaders[i]);
     clp_raised_give(raised);
+}
+
+void clp_modules_tell(void (*loaded)(void *data, PyObject *module), void *data)
+{
+    watching.loaded = loaded;
+    watching.data = data;
 }

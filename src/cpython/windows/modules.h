@@ -14,6 +14,10 @@
  * An exception that is set stays set. */
 void clp_modules_watch(struct clp_recorder *recorder);
 
+/* Calls loaded(data, module), in the importing thread, for each extension module that is loaded from now on while there
+ * are windows; NULL: for none any more. `loaded` runs Python code, and leaves no exception. */
+void clp_modules_tell(void (*loaded)(void *data, PyObject *module), void *data);
+
 /* Gives the loaders back their own exec_module, unless somebody has put something else there since. */
 void clp_modules_unwatch(void);
 

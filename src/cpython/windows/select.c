@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "select.h"
 #include "cpython/compat/inner_code.h"
+#include "cython_selecting.h"
 #include "selecting.h"
 
 /* The most wrappers within wrappers: deeper ones are surely circular. */
@@ -327,6 +328,11 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
         return follow(selection, object, method, depth);
     if (PyType_Check(object))
         return select_class(selection, object, depth);
+    if (clp_cython_is(object) && clp_cython_missing(selection->window->recorder) == NULL) {
+        int selected = clp_cython_select(selection->window, object);
+        selection->met += selected > 0;
+        return selected >= 0;
+    }
     /* a decorated function lies inside its decorators; its own body is what the user wants to see */
     int met = selection->met;
     if (!follow(selection, object, wrapper, depth))

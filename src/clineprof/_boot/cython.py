@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Finds out about functions that Cython has compiled: where their source is, and whether they tell of their lines.
+
+A module that was compiled with line tracing calls a function of the interpreter for it, so its file holds that
+function's name. Cython puts a path into code objects that is mostly relative to the folder where it was run.
+"""
+import os
+import re
+import sys
+
+TELLS = b"PyMonitoring_FireLineEvent" if sys.version_info >= (3, 13) else b"PyThreadState_EnterTracing"
+STRINGS = re.compile(r'"""(?:\\.|[^\\])*?"""|' r"'''(?:\\.|[^\\])*?'''", re.DOTALL)
+OPENS = re.compile(
+    r"^(?P<indent>[ \t]*)(?:"
+    r"(?:cdef[ \t]+|cpdef[ \t]+)?class[ \t]+(?P<cls>\w+)"
+    r"|(?:async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\("
+    r"|(?:cdef|cpdef)[ \t]+(?!extern\b|struct\b|enum\b|union\b|fused\b|packed\b|cppclass\b)[^=#(\n]*?(?P<cname>\w+)[ \t]*\()", re.MULTILINE)
+
+
+def is_function(thing):
+    """Is the object a function of Cython's? Its type has one of these names in every module that Cython makes."""
+    return type(thing).__name__ in ("cython_function_or_method", "fused_cython_function")
+
+
+def place_of(function):
+    """(file in the code, path or that file, text or None, qualified name, first line, last line if there is no text, does
+    it tell of its lines?). None for an object that only looks like a function of Cython's."""
+    code = code_of(function)
+    if code is None:
+        return None
+    module = sys.modules.get(function.__module__)
+    path, text = source_of(code.co_filename, module)
+    return (code.co_filename, path, text, function.__qualname__, code.co_firstlineno, last_line(code),
+            tells_lines(module))
+
+
+def code_of(function):
+    """Its code; None if it stands in no file, as what Cython itself adds to classes, "(tree fragment)"."""
+    code = getattr(function, "__code__", None)
+    return code if code is not None and not code.co_filename.startswith("(") else None
+
+
+def last_line(code):
+    return max([line for _, _, line in code.co_lines() if line] or [code.co_firstlineno])
+
+
+def file_of(module):
+    file = getattr(module, "__file__", None)
+    return file if type(file) is str else None
+
+
+def tells_lines(module):
+    """Was the module compiled with line tracing? Yes, if its file cannot be read."""
+    try:
+        with open(file_of(module), "rb") as file:
+            return TELLS in file.read()
+    except (OSError, TypeError, ValueError):
+        return True
+
+
+def source_of(code_file, module):
+    """The path of the source file, and its text as bytes. (code_file, None) if it is not found."""
+    for path in places(code_file, file_of(module)):
+        try:
+            with open(path, "rb") as file:
+                return os.path.abspath(path), file.read()
+        except (OSError, ValueError):
+            pass
+    return code_file, None
+
+
+def places(code_file, module_file):
+    """Where the source may be: beside the compiled module, where the path continues from a folder above it, or from the
+    working folder or one of sys.path."""
+    if os.path.isabs(code_file):
+        yield code_file
+    elif module_file is not None:
+        folder = os.path.dirname(os.path.abspath(module_file))
+        yield os.path.join(folder, os.path.basename(code_file))
+        for _ in code_file.split(os.sep):
+            yield os.path.join(folder, code_file)
+            folder = os.path.dirname(folder)
+    for folder in ["", *[entry for entry in sys.path if type(entry) is str]]:
+        yield os.path.join(folder, code_file)
+
+
+def functions_in(module):
+    """The functions of a module that Cython has compiled, for each source file:
+    [(file in the code, path, text or None, [(qualified name, first line, last line if there is no text)])]. An empty list
+    for other modules."""
+    codes = {}
+    for thing in filter(code_of, members(module)):
+        codes.setdefault(thing.__code__.co_filename, []).append((thing.__qualname__, thing.__code__))
+    found = []
+    for code_file, own in codes.items():
+        path, text = source_of(code_file, module)
+        known = [(name, code.co_firstlineno, last_line(code)) for name, code in own]
+        found.append((code_file, path, text, known if text is None else defined_in(text.decode("utf-8", "replace"))))
+    return found
+
+
+def members(module):
+    waiting = list(vars(module).values())
+    for thing in waiting:
+        if is_function(thing):
+            yield thing
+        elif isinstance(thing, (classmethod, staticmethod)) and is_function(thing.__func__):
+            yield thing.__func__
+        elif type(thing) is type and thing.__module__ == module.__name__:
+            waiting.extend(vars(thing).values())
+
+
+def defined_in(text):
+    """[(qualified name, first line, first line)] of the functions that a text of Cython's language defines, `cdef` ones
+    too. A function begins at its first decorator."""
+    text = STRINGS.sub(lambda match: '""' + "\n" * match[0].count("\n"), text)
+    lines, found, above = text.split("\n"), [], []
+    for match in OPENS.finditer(text):
+        if match["cname"] and not is_definition(text, match.end()):
+            continue
+        while above and above[-1][0] >= len(match["indent"]):
+            above.pop()
+        name, kind = match["cls"] or match["name"] or match["cname"], "." if match["cls"] else ".<locals>."
+        if not match["cls"]:
+            first = decorated_from(lines, text.count("\n", 0, match.start()))
+            found.append(("".join(part for _, part in above) + name, first, first))
+        above.append((len(match["indent"]), name + kind))
+    return found
+
+
+def is_definition(text, at):
+    """Does the statement whose bracket opens before `at` define a function? Then a colon ends its line."""
+    depth = 1
+    while depth and at < len(text):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return text[at:].partition("\n")[0].partition("#")[0].rstrip().endswith(":")
+
+
+def decorated_from(lines, at):
+    """The number of the first line of the function at lines[at], which may be that of a decorator above it."""
+    first = at
+    while at > 0 and lines[at - 1].strip() and not OPENS.match(lines[at - 1]):
+        at -= 1
+        if lines[at].lstrip().startswith("@"):
+            first = at
+    return first + 1

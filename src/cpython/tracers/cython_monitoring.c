@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "cython_monitoring.h"
+#include "cpython/compat/raised.h"
+#include "cpython/compat/sysmon.h"
+#include "cython.h"
+#include "monitoring.h"
+
+#if CLP_CYTHON_MONITORS
+
+/* The recorder that gets the events. A callback has no room for it. */
+static struct clp_recorder *hooked;
+static PyObject *disable; /* owned: sys.monitoring.DISABLE; NULL: not needed yet */
+
+/* What a callback answers for code that nobody has selected. The line on top has called that code, or lies above it. */
+static PyObject *not_selected(void)
+{
+    if (clp_thread_here != NULL)
+        clp_engine_add_cost(clp_thread_here, hooked->cython.cost);
+    return Py_NewRef(disable);
+}
+
+static PyObject *on_start(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
+{
+    struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+
+    (void)nothing, (void)count;
+    if (function == NULL)
+        return not_selected();
+    clp_cython_enter(function, false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_resume(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
+{
+    struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+
+    (void)nothing, (void)count;
+    if (function == NULL)
+        return not_selected();
+    clp_cython_enter(function, true);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_line(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
+{
+    struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+
+    (void)nothing, (void)count;
+    if (function == NULL)
+        return not_selected();
+    clp_cython_line(function, clp_compat_small_int(args[1]));
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_leave(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
+{
+    const struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+
+    (void)nothing, (void)count;
+    if (function == NULL)
+        return not_selected();
+    clp_cython_leave(function);
+    Py_RETURN_NONE;
+}
+
+/* PY_UNWIND cannot be switched off. */
+static PyObject *on_unwind(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
+{
+    const struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+
+    (void)nothing, (void)count;
+    if (function != NULL)
+        clp_cython_leave(function);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef handlers[] = {
+    {"PY_START", CLP_C_FUNCTION(on_start), METH_FASTCALL, NULL},
+    {"PY_RESUME", CLP_C_FUNCTION(on_resume), METH_FASTCALL, NULL},
+    {"LINE", CLP_C_FUNCTION(on_line), METH_FASTCALL, NULL},
+    {"PY_RETURN", CLP_C_FUNCTION(on_leave), METH_FASTCALL, NULL},
+    {"PY_YIELD", CLP_C_FUNCTION(on_leave), METH_FASTCALL, NULL},
+    {"PY_UNWIND", CLP_C_FUNCTION(on_unwind), METH_FASTCALL, NULL},
+};
+
+#define HANDLER_COUNT (sizeof handlers / sizeof *handlers)
+
+/* Registers the callbacks. *events becomes the set of their events. False with an exception set. */
+static bool register_all(int tool, long *events)
+{
+    *events = 0;
+    for (size_t i = 0; i < HANDLER_COUNT; i++) {
+        long bit = clp_sysmon_event(handlers[i].ml_name);
+        PyObject *function = bit < 0 ? NULL : PyCFunction_New(&handlers[i], NULL);
+        if (function == NULL || !clp_sysmon_call("register_callback", "(ilN)", tool, bit, function))
+            return false;
+        *events |= bit;
+    }
+    return true;
+}
+
+#define COST_EVENTS 200 /* events in a trial */
+#define COST_TRIALS 8
+
+/* Sends events as Cython does, of code that nobody has selected. */
+static bool send(int tool, PyObject *code)
+{
+    for (int i = 0; i < COST_EVENTS; i++) {
+        PyMonitoringState state = {.active = (uint8_t)(1u << tool)};
+        if (PyMonitoring_FireLineEvent(&state, code, 0, 1) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Measures what an event costs besides its recording: the quickest of some trials, for the others were disturbed. */
+static bool measure_cost(struct clp_recorder *recorder)
+{
+    PyObject *code = (PyObject *)PyCode_NewEmpty("<clineprof>", "event", 1);
+    uint64_t least = UINT64_MAX;
+    bool done = code != NULL;
+
+    for (int i = 0; done && i < COST_TRIALS; i++) {
+        uint64_t start = clp_clock_read(&recorder->clock);
+        done = send(recorder->cython.tool, code);
+        uint64_t ticks = clp_clock_read(&recorder->clock) - start;
+        least = ticks < least ? ticks : least;
+    }
+    recorder->cython.cost = (int64_t)(least * 256 / COST_EVENTS);
+    Py_XDECREF(code);
+    return done;
+}
+
+/* Ends the events of the tool, and gives its id back. */
+static void free_tool(int tool)
+{
+    (void)clp_sysmon_call("set_events", "(ii)", tool, 0);
+    for (size_t i = 0; i < HANDLER_COUNT; i++)
+        (void)clp_sysmon_call("register_callback", "(ilO)", tool, clp_sysmon_event(handlers[i].ml_name), Py_None);
+    (void)clp_sysmon_call("free_tool_id", "(i)", tool);
+}
+
+bool clp_cython_monitor(struct clp_recorder *recorder)
+{
+    static const int tool_ids[] = {3, 4, 5, 2, 1, 0, -1};
+    struct clp_cython *cython = &recorder->cython;
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    long events;
+
+    if (cython->monitored || cython->functions.count == 0 || !recorder->awake)
+        return true;
+    hooked = recorder;
+    if (disable == NULL && monitoring != NULL)
+        disable = PyObject_GetAttrString(monitoring, "DISABLE");
+    if (disable == NULL || (cython->tool = clp_sysmon_take(tool_ids)) < 0)
+        return false;
+    cython->monitored = true;
+    clp_monitoring_give_way(recorder);
+    if (register_all(cython->tool, &events) && measure_cost(recorder) &&
+        clp_sysmon_call("set_events", "(il)", cython->tool, events))
+        return true;
+    clp_cython_stop_monitoring(recorder);
+    return false;
+}
+
+void clp_cython_stop_monitoring(struct clp_recorder *recorder)
+{
+    struct clp_cython *cython = &recorder->cython;
+
+    if (!cython->monitored)
+        return;
+    cython->monitored = false;
+    struct clp_raised raised = clp_raised_take();
+    free_tool(cython->tool);
+    PyErr_Clear();
+    clp_raised_give(raised);
+}
+
+#else
+
+bool clp_cython_monitor(struct clp_recorder *recorder)
+{
+    (void)recorder;
+    return true;
+}
+
+void clp_cython_stop_monitoring(struct clp_recorder *recorder)
+{
+    (void)recorder;
+}
+
+#endif
