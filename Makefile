@@ -41,7 +41,7 @@ TEST_WISHES += joblib gunicorn uvicorn mpi4py
 TEST_WISHES += greenlet gevent uvloop
 TEST_WISHES += debugpy matplotlib
 # packages that read code objects; torch is left out, because it is too large
-TEST_WISHES += numba hypothesis dill pony
+TEST_WISHES += numba hypothesis dill pony cython setuptools
 # packages that read the formats which clineprof writes
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 TEST_WISHES += gprof2dot protobuf

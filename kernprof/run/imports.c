@@ -218,7 +218,8 @@ static void select_in_extension(void *data, PyObject *module)
     PyObject *helper = NULL, *files = NULL;
     bool done = true;
 
-    if (PyModule_Check(module) && imports->profiler != NULL && imports->targets.count != 0)
+    if (PyModule_Check(module) && imports->profiler != NULL && imports->targets.count != 0 &&
+        clp_profiler_misses_cython(imports->profiler) == NULL)
         helper = PyImport_ImportModule("clineprof._boot.cython");
     if (helper != NULL)
         files = PyObject_CallMethod(helper, "functions_in", "O", module);

@@ -300,21 +300,33 @@ static const char *why_unmatched(const struct clp_targets *targets, const char *
                             : "no Python code of that name ran";
 }
 
+/* Tells why nothing was selected that this target names. */
+static void explain(const struct clp_target_selection *chosen, const struct clp_target *target)
+{
+    const char *text = target->text, *misses = clp_profiler_misses_cython(chosen->imports.profiler);
+    PyObject *cython = NULL, *nearest = NULL;
+
+    if (target->left_out != 0) {
+        warn(chosen, text, leaves_out(&chosen->imports.targets), Py_None);
+        return;
+    }
+    cython = ask("why_cython", Py_BuildValue("(Nz)", PyUnicode_DecodeFSDefault(text), misses));
+    if (cython != Py_None) {
+        warn(chosen, text, "%s", cython);
+    } else {
+        nearest = ask("nearest", Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(text),
+                                               PyUnicode_DecodeFSDefault(chosen->program)));
+        warn(chosen, text, why_unmatched(&chosen->imports.targets, text, nearest), nearest);
+    }
+    Py_DECREF(cython);
+    Py_XDECREF(nearest);
+}
+
 void clp_target_selection_end(const struct clp_target_selection *chosen)
 {
     const struct clp_targets *targets = &chosen->imports.targets;
 
-    for (size_t i = 0; i < targets->count; i++) {
-        const char *text = targets->items[i].text;
-        if (targets->items[i].matched != 0 || targets->items[i].settled)
-            continue;
-        if (targets->items[i].left_out != 0) {
-            warn(chosen, text, leaves_out(targets), Py_None);
-            continue;
-        }
-        PyObject *nearest = ask("nearest", Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(text),
-                                                         PyUnicode_DecodeFSDefault(chosen->program)));
-        warn(chosen, text, why_unmatched(targets, text, nearest), nearest);
-        Py_DECREF(nearest);
-    }
+    for (size_t i = 0; i < targets->count; i++)
+        if (targets->items[i].matched == 0 && !targets->items[i].settled)
+            explain(chosen, &targets->items[i]);
 }

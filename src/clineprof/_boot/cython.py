@@ -99,9 +99,34 @@ def functions_in(module):
     return found
 
 
+def why_unseen(target, missing):
+    """What targets.why_cython returns."""
+    for module in list(sys.modules.values()):
+        if type(module) is type(sys) and names(target, module):
+            if missing is not None:
+                return f"it {missing}"
+            return None if tells_lines(module) else (
+                "it was compiled by Cython; its lines are seen when it is compiled with linetrace=True and the C macro "
+                "CYTHON_TRACE=1")
+    return None
+
+
+def names(target, module):
+    """Does the target name the module, something in it, or its source file?"""
+    codes = [code for code in map(code_of, members(module)) if code is not None]
+    if (target + ".").startswith(module.__name__ + "."):
+        return codes != []
+    return any(os.path.realpath(target) == os.path.realpath(source_of(file, module)[0])
+               for file in {code.co_filename for code in codes} if os.path.basename(file) == os.path.basename(target))
+
+
 def members(module):
-    waiting = list(vars(module).values())
+    """The functions of Cython's in the module and its classes."""
+    waiting, seen = list(vars(module).values()), set()
     for thing in waiting:
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
         if is_function(thing):
             yield thing
         elif isinstance(thing, (classmethod, staticmethod)) and is_function(thing.__func__):
@@ -129,12 +154,12 @@ def defined_in(text):
 
 
 def is_definition(text, at):
-    """Does the statement whose bracket opens before `at` define a function? Then a colon ends its line."""
+    """Does the statement whose bracket opens before `at` define a function? Then a colon stands behind the bracket."""
     depth = 1
     while depth and at < len(text):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
         at += 1
-    return text[at:].partition("\n")[0].partition("#")[0].rstrip().endswith(":")
+    return ":" in text[at:].partition("\n")[0].partition("#")[0]
 
 
 def decorated_from(lines, at):

@@ -171,13 +171,16 @@ static bool remove_code(struct clp_code_window *window, PyCodeObject *code)
 
 static PyObject *profiler_remove(PyObject *self, PyObject *function)
 {
-    if (!PyFunction_Check(function)) {
+    bool is_cython = clp_cython_is(function);
+    if (!is_cython && !PyFunction_Check(function)) {
         PyErr_SetString(PyExc_TypeError, "remove_function() takes a Python function");
         return NULL;
     }
     struct clp_code_window *window = window_of(self);
     if (window == NULL)
         return NULL;
+    if (is_cython)
+        return clp_cython_remove(window, function) ? Py_NewRef(Py_None) : NULL;
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
     bool done = remove_code(window, (PyCodeObject *)code);
     Py_DECREF(code);

@@ -60,13 +60,19 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
     return done;
 }
 
+const char *clp_profiler_misses_cython(PyObject *profiler)
+{
+    (void)profiler;
+    return clp_cython_missing(clp_process_recorder());
+}
+
 bool clp_profiler_select_cython(PyObject *profiler, PyObject *code_file, PyObject *path, PyObject *text, PyObject *name,
                                 int32_t first_line, int32_t last_line)
 {
     struct clp_profiler *self = clp_profiler_of(profiler);
     struct clp_recorder *recorder = self->window.recorder;
 
-    if (recorder == NULL || self->ended || clp_cython_missing(recorder) != NULL)
+    if (recorder == NULL || self->ended)
         return true;
     struct clp_own_work work = clp_own_work_begin(recorder);
     bool done = clp_cython_select_at(&self->window, code_file, path, text, name, first_line, last_line);

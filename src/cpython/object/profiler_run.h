@@ -65,6 +65,9 @@ bool clp_profiler_exchanges_code(PyObject *profiler);
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser);
 
+/* Returns what clp_cython_missing does, for this profiler. */
+const char *clp_profiler_misses_cython(PyObject *profiler);
+
 /* Does what clp_cython_select_at does, for this profiler. */
 bool clp_profiler_select_cython(PyObject *profiler, PyObject *code_file, PyObject *path, PyObject *text, PyObject *name,
                                 int32_t first_line, int32_t last_line);

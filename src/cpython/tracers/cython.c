@@ -57,6 +57,20 @@ bool clp_cython_add(struct clp_recorder *recorder, PyObject *file, int32_t first
 
 /* ---- the events ---- */
 
+/* Takes what surrounds an event off the line that runs, or off the first line of a body that has just begun. */
+static void charge(const struct clp_recorder *recorder, struct clp_thread *thread)
+{
+    struct clp_activation *top = thread->top;
+    int64_t cost = recorder->cython.cost;
+
+    if (top->cell != &thread->outside || top == thread->stack) {
+        clp_engine_add_cost(thread, cost);
+        return;
+    }
+    thread->correction += cost;
+    top->entry_cost += cost;
+}
+
 static bool is_on_top(const struct clp_thread *thread, const struct clp_selected *selected)
 {
     return thread->top->code == selected->identity;
@@ -78,7 +92,7 @@ void clp_cython_enter(struct clp_cython_function *function, bool resumes)
 
     if (thread == NULL)
         return;
-    clp_engine_add_cost(thread, recorder->cython.cost);
+    charge(recorder, thread);
     if (!resumes) {
         clp_recorder_enter(selected, thread, NULL);
         return;
@@ -109,7 +123,7 @@ void clp_cython_line(struct clp_cython_function *function, int32_t line)
 
     if (thread == NULL || !align(thread, selected))
         return;
-    clp_engine_add_cost(thread, recorder->cython.cost);
+    charge(recorder, thread);
     if (clp_engine_current_line(thread) != line)
         clp_recorder_line(recorder, thread, line);
 }
@@ -122,6 +136,6 @@ void clp_cython_leave(const struct clp_cython_function *function)
     if (thread == NULL || !clp_engine_has_block(thread, selected->function) ||
         thread->blocks[selected->function]->running == 0 || !align(thread, selected))
         return;
-    clp_engine_add_cost(thread, selected->recorder->cython.cost);
+    charge(selected->recorder, thread);
     clp_recorder_leave(thread);
 }

@@ -406,7 +406,7 @@ static bool is_of_callee(const struct clp_thread *thread, PyFrameObject *frame, 
 }
 
 /* Takes an event that Cython sends by itself: its frame is made for the event, and does not run. Is it one? */
-static bool note_cython(PyFrameObject *frame, int what)
+static bool note_cython(struct clp_thread *thread, PyFrameObject *frame, int what)
 {
     struct clp_cython_function *function = NULL;
 
@@ -415,11 +415,13 @@ static bool note_cython(PyFrameObject *frame, int what)
     PyCodeObject *code = PyFrame_GetCode(frame);
     function = clp_cython_find(hooked, (PyObject *)code);
     Py_DECREF(code); /* the frame holds it */
-    if (function != NULL && what == PyTrace_CALL)
+    if (function == NULL)
+        clp_engine_add_cost(thread, hooked->engine.costs.foreign);
+    else if (what == PyTrace_CALL)
         clp_cython_enter(function, false);
-    else if (function != NULL && what == PyTrace_LINE)
+    else if (what == PyTrace_LINE)
         clp_cython_line(function, PyFrame_GetLineNumber(frame));
-    else if (function != NULL && what == PyTrace_RETURN)
+    else if (what == PyTrace_RETURN)
         clp_cython_leave(function);
     return true;
 }
@@ -429,7 +431,7 @@ static void note_event(PyFrameObject *frame, int what, PyObject *argument)
     struct clp_thread *thread = clp_recorder_thread(hooked);
 
     if (CLP_UNLIKELY(thread == NULL) ||
-        (CLP_UNLIKELY(hooked->cython.functions.count != 0) && note_cython(frame, what)))
+        (CLP_UNLIKELY(hooked->cython.functions.count != 0) && note_cython(thread, frame, what)))
         return;
     if (CLP_UNLIKELY(is_of_callee(thread, frame, what))) {
         clp_engine_add_cost(thread, hooked->engine.costs.foreign);

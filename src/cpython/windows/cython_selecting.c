@@ -112,3 +112,14 @@ int clp_cython_select(struct clp_code_window *window, PyObject *object)
     Py_XDECREF(found);
     return selected;
 }
+
+bool clp_cython_remove(struct clp_code_window *window, PyObject *object)
+{
+    PyObject *code = PyObject_GetAttrString(object, "__code__");
+    const struct clp_cython_function *known = NULL;
+
+    if (code != NULL)
+        known = clp_cython_find(window->recorder, code);
+    Py_XDECREF(code);
+    return code != NULL && (known == NULL || clp_code_window_remove(window, known->selected.function));
+}

@@ -17,6 +17,9 @@ bool clp_cython_is(PyObject *object);
  * says what to do. Returns 1; 0 if the object is of another kind; -1 with an exception set. */
 int clp_cython_select(struct clp_code_window *window, PyObject *object);
 
+/* Takes the function that the object is from the window. False with an exception set. */
+bool clp_cython_remove(struct clp_code_window *window, PyObject *object);
+
 /* Selects a function with line tracing by what is known of it: the name of its file in its code; the path of that file
  * and its text, bytes or None; the qualified name, the first line, and the last one if there is no text. False with an
  * exception set. */
