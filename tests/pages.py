@@ -3,7 +3,7 @@
 
 What a fenced block means:
 - `python` below a line that ends with a file's name, as in "Save this as `shop.py`:", is that file, line by
-  line. `toml` is a file in the same way.
+  line. `toml` and `cython` are files in the same way.
 - `python` elsewhere is a program that python3 runs. A `text` block below it is what it prints. Or it
   begins with what stands behind a `print(...)` as a comment.
 - `console` has commands behind `$ `, and below each what it prints; nothing is compared where nothing is shown.
@@ -82,8 +82,8 @@ def commands(block):
 
 def file_of(block):
     """The name of the file that a block is, or None."""
-    named = re.search(r"`([\w./]+\.(?:py|toml))`:$", block.before)
-    return named[1] if named and block.language in ("python", "toml") else None
+    named = re.search(r"`([\w./]+\.(?:py|pyx|toml))`:$", block.before)
+    return named[1] if named and block.language in ("python", "cython", "toml") else None
 
 
 def here_document(start, text):

@@ -252,6 +252,7 @@ class Function:
     leaks: list[dict[str, Any]]
     callees: list[dict[str, Any]]
     compiler: str | None
+    compiled: str | None
     spread: Sequence[tuple[int, int, int, int, int]]
     def __init__(self, data: Mapping[str, Any]) -> None: ...
     def __getitem__(self, column: str) -> list[int]: ...

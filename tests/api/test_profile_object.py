@@ -1325,21 +1325,6 @@ clineprof.Profiler()(len)
         f"{tmp_path}/it.py:4: {said}", "  clineprof.Profiler()(len)"]
 
 
-@pytest.mark.once
-def test_a_function_of_cython_is_called_that(tmp_path):
-    """As profile sees it: its type has this name in every module that Cython makes."""
-    ended = python("""\
-from clineprof import profile
-class cython_function_or_method:
-    def __repr__(self):
-        return "<cyfunction spin>"
-profile(cython_function_or_method())
-""", tmp_path)
-    assert ended.err.splitlines()[0] == (
-        f"{tmp_path}/it.py:5: RuntimeWarning: clineprof: <cyfunction spin> was compiled by Cython, and clineprof does not "
-        "see the lines of compiled code; it is not profiled")
-
-
 # ---- types ----
 
 

@@ -88,7 +88,7 @@ def test_the_examples_of_a_page(page, tmp_path):
 @pytest.mark.parametrize("page", pages.PAGES)
 def test_every_block_of_a_page_has_a_meaning(page):
     for block in pages.blocks(page):
-        assert block.language in ("console", "python", "text", "toml", "yaml", "", *OF_EDITORS), block.text
+        assert block.language in ("console", "python", "cython", "text", "toml", "yaml", "", *OF_EDITORS), block.text
         assert block.language != "" or "\n$ " not in f"\n{block.text}", block.text
 
 

@@ -43,7 +43,7 @@ class Measures:
         is added to it."""
         f = self.function
         return (files.setdefault(self.file, len(files)), f.line, f.name, self.total, self.self,
-                self.hits, self.rss, self.increment, len(f.numbers), len(f.running), f.compiler or "",
+                self.hits, self.rss, self.increment, len(f.numbers), len(f.running), f.compiler and f"{f.compiler}; {f.compiled}" or "",
                 self.own_increment)
 
     def details(self, files):

@@ -259,7 +259,7 @@ function notesOf(i) {
     notes.push(`Only the hottest functions (${count(profile.coloured)}) have colours, and this is none of them.`);
   if (detailsOf(i).columns.gc) notes.push("Times of lines are without garbage collection, which has the last row.");
   if (row[RUNNING]) notes.push("Lines marked > were running when the profile was taken.");
-  if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}; calls of the compiled code are not counted.`);
+  if (row[COMPILER]) notes.push(`Compiled by ${row[COMPILER]}.`);
   return [...notes, ...leaksToldOf(i)];
 }
 

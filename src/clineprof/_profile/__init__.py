@@ -382,8 +382,8 @@ class Function:
     spread: for each of `numbers` (least, most, least_in, most_in, ran_in), of which Profile.spread makes more readable
         ones: self times, places in Profile.processes, and the number of processes in which the line ran; () for a
         profile of one process
-    compiler: what compiled it ("numba", "torch.compile"): calls of the compiled code are in no number;
-        or None
+    compiler: what compiled it ("numba", "torch.compile", "Cython"), so that some calls or all are in no number; or None
+    compiled: what that means for the numbers, as the end of a sentence; or None
 
     function["time"] is the column of that name (COLUMNS, "increment", "below_resolution"), as long as
     `numbers`.
@@ -391,7 +391,7 @@ class Function:
 
     __slots__ = (
         "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
-        "running", "missed", "leaks", "callees", "compiler", "spread", "_columns", "_texts",
+        "running", "missed", "leaks", "callees", "compiler", "compiled", "spread", "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):
@@ -399,7 +399,7 @@ class Function:
         self.total, self.raw_total = data["total"], data["raw_total"]
         self.source, self.source_changed = data["source"], data.get("source_changed", False)
         self.running, self.missed, self.leaks = data["running"], data["missed"], data["leaks"]
-        self.compiler, self.callees = data["compiler"], data["callees"]
+        self.compiler, self.compiled, self.callees = data["compiler"], data["compiled"], data["callees"]
         self.spread = data.get("spread", ())
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")
