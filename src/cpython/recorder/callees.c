@@ -111,13 +111,23 @@ static bool is_descriptor(PyObject *object)
            Py_TYPE(object) == &PyWrapperDescr_Type;
 }
 
+/* The qualified name of a generator's code, borrowed. Since 3.14 a generator's own fields are hidden. */
+static const char *name_of_code(PyObject *code)
+{
+#if CLP_CODE_HAS_QUALNAME
+    return utf8_of(((PyCodeObject *)code)->co_qualname);
+#else
+    return utf8_of(((PyCodeObject *)code)->co_name);
+#endif
+}
+
 static void add_name(const struct clp_recorder *recorder, struct clp_buf *text, PyObject *object)
 {
     if (PyFunction_Check(object)) {
         add_module(text, ((PyFunctionObject *)object)->func_module);
         clp_buf_add_text(text, utf8_of(((PyFunctionObject *)object)->func_qualname));
     } else if (PyGen_CheckExact(object)) {
-        clp_buf_add_text(text, utf8_of(((PyGenObject *)object)->gi_qualname));
+        clp_buf_add_text(text, name_of_code(clp_compat_generator_code(object)));
     } else if (PyCFunction_Check(object)) {
         add_c_function(recorder, text, (PyCFunctionObject *)object);
     } else if (is_descriptor(object)) {
@@ -281,7 +291,7 @@ bool clp_callee_of_iterator(struct clp_recorder *recorder, PyObject *iterator, s
 
     if (PyGen_CheckExact(iterator)) {
         PyObject *code = clp_compat_generator_code(iterator); /* borrowed */
-        seen = (struct seen){iterator, code, utf8_of(((PyGenObject *)iterator)->gi_qualname), CLP_CALLED_LIBRARY};
+        seen = (struct seen){iterator, code, name_of_code(code), CLP_CALLED_LIBRARY};
         return !is_selected(recorder, code) && number(recorder, &seen, callee);
     }
     PyObject *step = python_method(type, recorder->callees.next);
