@@ -384,9 +384,10 @@ static INLINE PyObject *operated(const struct clp_probe_object *probe, bool coun
 /* Generators are of one type, so each is told apart by its code. */
 static INLINE struct clp_callee_key key_of_iterator(PyObject *iterator)
 {
-    if (CLP_UNLIKELY(PyGen_CheckExact(iterator)))
-        return (struct clp_callee_key){clp_compat_generator_code(iterator),
-                                       (uintptr_t)((PyGenObject *)iterator)->gi_qualname};
+    if (CLP_UNLIKELY(PyGen_CheckExact(iterator))) {
+        PyObject *code = clp_compat_generator_code(iterator); /* borrowed */
+        return (struct clp_callee_key){code, (uintptr_t)((PyCodeObject *)code)->co_name};
+    }
     return clp_callee_key_of_type(Py_TYPE(iterator));
 }
 
