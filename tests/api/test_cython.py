@@ -93,6 +93,15 @@ cdef double work(long n) noexcept nogil:
     for i in range(n): state = state * 1.0000001 + 1e-9
     return state
 
+def tiny(long n):
+    cdef double a = 1, b = 2
+    cdef long i
+    for i in range(n):
+        a = a * b
+        b = a + b
+        a = b - a
+    return a
+
 def timed(long unit):
     now = time.perf_counter
     t0 = now()
@@ -281,6 +290,17 @@ def test_times_are_those_that_the_function_measures_itself(built, tracer):
     found = {line.text.strip(): line.self for line in function.lines if line.text.strip() in truth}
     for text, seconds in truth.items():
         assert abs(found[text] / sum(found.values()) - seconds / sum(truth.values())) < 0.02, (found, truth)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tracer", TRACERS)
+def test_what_an_event_costs_is_taken_off(built, tracer):
+    """Each line is one instruction of C, so nearly all of the time that the clock saw is the events'."""
+    ended = ckernprof(built, "import traced\nprofile(traced.tiny)\ntraced.tiny(20_000)\n", "--no-memory", tracer=tracer)
+    function, = ended.lprof.functions
+    assert hits(ended, "tiny") == {"cdef double a = 1, b = 2": 1, "for i in range(n):": 20_001, "a = a * b": 20_000,
+                                   "b = a + b": 20_000, "a = b - a": 20_000, "return a": 1}
+    assert function.total < 0.4 * function.raw_total
 
 
 @pytest.mark.once
