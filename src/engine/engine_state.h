@@ -37,6 +37,7 @@ struct clp_costs {
     int64_t last_line;   /* a line event that also leaves the body (`return x`): the part after its reading */
     int64_t work;        /* what the instructions of such a line take; all of them run after the reading */
     int64_t foreign;     /* a whole event of a function that is not selected (settrace) */
+    int64_t foreign_call; /* a call of such a function: its first event, and how much slower the call is itself */
     int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
     int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
 };

@@ -258,7 +258,7 @@ static void note_call(struct clp_thread *thread, PyFrameObject *frame)
     if (selected == NULL) {
         if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
             thread->top[1].frame = NULL; /* another body has this address now */
-        clp_engine_add_cost(thread, hooked->engine.costs.foreign);
+        clp_engine_add_cost(thread, hooked->engine.costs.foreign_call);
         return;
     }
     if (begins(selected, frame))

@@ -16,7 +16,8 @@
  * line. So a line that begins with the load of a global is slower. globals() has such lines only.
  *
  * A tracer that is called for all code also slows the bare functions once it runs: this is the cost of a
- * foreign event.
+ * foreign event. A foreign call costs more than its events, because the interpreter calls a traced function more
+ * slowly.
  *
  * The code is compiled twice, because selecting belongs to a code object. Everything is measured twice: how far
  * the results lie apart says how well the costs are known. */
@@ -33,6 +34,7 @@
 /* The first line of a function that is watched. Line 0 is the function's decorator. */
 #define CALLEE_LINE 2
 #define YIELD_LINE 3
+#define QUICK_LINES 4    /* line events of quick() */
 #define RETURN_INSTRUCTIONS 2 /* of quick()'s last line: load and return */
 #define YIELD_INSTRUCTIONS 2  /* of source()'s line, as far as they run in the body */
 
@@ -321,6 +323,23 @@ static void find_suspensions(const struct clp_timings *with, const struct clp_ti
     costs->suspend = (struct clp_cost){inside - inside / 2, outside - outside / 2};
 }
 
+/* Finds the cost of a call of a bare function, which has QUICK_LINES line events and that of its return; each is charged
+ * by itself. False with an exception set. */
+static bool find_foreign_call(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
+                              struct clp_costs *costs)
+{
+    struct clp_timing quick;
+
+    if (costs->foreign == 0)
+        return true;
+    if (!time_call(recorder, get(calibration->bare, "calls"), calibration->numbers,
+                   (struct callee){.function = get(calibration->bare, "quick")}, &quick))
+        return false;
+    costs->foreign_call = not_negative(added(&quick, &calibration->times.quick, costs->foreign) -
+                                       (QUICK_LINES + 1) * costs->foreign);
+    return true;
+}
+
 /* Do the tracer's events keep instructions from being adapted? Probes do not: they are instructions of their
  * own. */
 static bool keeps_from_adapting(const struct clp_recorder *recorder)
@@ -362,7 +381,7 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
               each(with.turns.ticks - without->turns.ticks, CALLS), costs);
     find_calls(&with, without, costs);
     find_suspensions(&with, without, costs);
-    return true;
+    return find_foreign_call(recorder, calibration, costs);
 }
 
 /* How far two estimates of the same costs lie apart, as a share of the larger one. */
