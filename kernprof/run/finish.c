@@ -79,9 +79,11 @@ static void say_no_counters(const struct clp_run_options *options, const struct 
         PyObject *fault = clp_program_counters_fault(i);
         if (fault == NULL)
             continue;
+        const char *why = PyUnicode_AsUTF8(fault);
+        PyErr_Clear(); /* the text may hold half a surrogate pair */
         clp_buf_init(&text, &mem);
         clp_buf_add_format(&text, "counter %s was not read to the end, because its function failed: %s", titles[i],
-                           PyUnicode_AsUTF8(fault));
+                           why != NULL ? why : "the reason cannot be shown");
         clp_console_complain(me, clp_buf_text(&text));
         clp_buf_clear(&text);
     }

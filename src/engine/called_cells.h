@@ -31,7 +31,7 @@ struct clp_called_cell {
  * least time gives its place, and its time, to the new one, so that a callee with a large share has a place. */
 void clp_called_add_anyhow(struct clp_called_cell *cell, struct clp_callee callee, int64_t time);
 
-/* The same, quickly for a callee that has the first place. */
+/* Adds the time, as clp_called_add_anyhow does, but quickly where the callee has the first place. */
 static inline void clp_called_add(struct clp_called_cell *cell, struct clp_callee callee, int64_t time)
 {
     struct clp_called_name *first = cell->names[callee.kind];

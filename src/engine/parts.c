@@ -26,6 +26,7 @@ static bool add_to(struct clp_thread *thread, uint32_t parts)
         if (block == NULL)
             return false;
         clp_block_merge(block, old);
+        /* merging leaves out `open`, which bodies that run need */
         memcpy(block->cells, old->cells, old->line_count * sizeof *old->cells);
         block->running = old->running;
         block->latest = old->latest;

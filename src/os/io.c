@@ -54,8 +54,12 @@ static void open_own(struct clp_io_file *file)
     struct stat about;
     int fd = open("/proc/thread-self/io", O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0 || fstat(fd, &about) != 0)
+    if (fd < 0)
         return;
+    if (fstat(fd, &about) != 0) {
+        close(fd);
+        return;
+    }
     *file = (struct clp_io_file){clp_file_move_up(fd), gettid(), about.st_dev, about.st_ino};
 }
 

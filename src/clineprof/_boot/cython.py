@@ -10,11 +10,12 @@ import sys
 
 TELLS = b"PyMonitoring_FireLineEvent" if sys.version_info >= (3, 13) else b"PyThreadState_EnterTracing"
 STRINGS = re.compile(r'"""(?:\\.|[^\\])*?"""|' r"'''(?:\\.|[^\\])*?'''", re.DOTALL)
+NO_FUNCTION = r"(?!extern\b|struct\b|enum\b|union\b|fused\b|packed\b|cppclass\b)"
 OPENS = re.compile(
     r"^(?P<indent>[ \t]*)(?:"
     r"(?:cdef[ \t]+|cpdef[ \t]+)?class[ \t]+(?P<cls>\w+)"
     r"|(?:async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\("
-    r"|(?:cdef|cpdef)[ \t]+(?!extern\b|struct\b|enum\b|union\b|fused\b|packed\b|cppclass\b)[^=#(\n]*?(?P<cname>\w+)[ \t]*\()", re.MULTILINE)
+    rf"|(?:cdef|cpdef)[ \t]+{NO_FUNCTION}[^=#(\n]*?(?P<cname>\w+)[ \t]*\()", re.MULTILINE)
 
 
 def is_function(thing):
@@ -23,8 +24,8 @@ def is_function(thing):
 
 
 def place_of(function):
-    """(file in the code, path or that file, text or None, qualified name, first line, last line if there is no text, does
-    it tell of its lines?). None for an object that only looks like a function of Cython's."""
+    """(file in the code, path or that file, text or None, qualified name, first line, last line if there is no text,
+    does it tell of its lines?). None for an object that only looks like a function of Cython's."""
     code = code_of(function)
     if code is None:
         return None
@@ -86,8 +87,8 @@ def places(code_file, module_file):
 
 def functions_in(module):
     """The functions of a module that Cython has compiled, for each source file:
-    [(file in the code, path, text or None, [(qualified name, first line, last line if there is no text)])]. An empty list
-    for other modules."""
+    [(file in the code, path, text or None, [(qualified name, first line, last line if there is no text)])]. An empty
+    list for other modules."""
     codes = {}
     for thing in filter(code_of, members(module)):
         codes.setdefault(thing.__code__.co_filename, []).append((thing.__qualname__, thing.__code__))
@@ -95,7 +96,9 @@ def functions_in(module):
     for code_file, own in codes.items():
         path, text = source_of(code_file, module)
         known = [(name, code.co_firstlineno, last_line(code)) for name, code in own]
-        found.append((code_file, path, text, known if text is None else defined_in(text.decode("utf-8", "replace"))))
+        if text is not None:
+            known = defined_in(text.decode("utf-8", "replace"))
+        found.append((code_file, path, text, known))
     return found
 
 

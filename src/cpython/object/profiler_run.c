@@ -89,6 +89,13 @@ static uint64_t began_ticks(const struct clp_profiler *self)
     return nanos > 0 ? clock->start_ticks + (uint64_t)(nanos / clock->rough_nanos) : clock->start_ticks;
 }
 
+/* What is counted for the window besides times, a sum of enum clp_part. */
+static uint32_t parts_of(const struct clp_code_window *window)
+{
+    return (window->memory ? CLP_PART_MEMORY : 0) |
+           (window->recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED));
+}
+
 static void start_header(const struct clp_profiler *self, struct clp_live_header *header)
 {
     const struct clp_recorder *recorder = self->window.recorder;
@@ -97,7 +104,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
         .start = self->started,
         .start_nanos = self->start_nanos,
         .counter = recorder->clock.counter,
-        .parts = (self->window.memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED)),
+        .parts = parts_of(&self->window),
         .rough_nanos = recorder->clock.rough_nanos,
         .start_ticks = recorder->clock.start_ticks,
         .began = began_ticks(self),
@@ -415,7 +422,7 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
     if (status != CLP_OK)
         return status;
     const struct clp_snapshot_wish wish = {
-        .parts = (window->memory ? CLP_PART_MEMORY : 0) | (recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED)),
+        .parts = parts_of(window),
         .cpu = window->cpu,
         .tallies = window->tallies,
         .called = window->called,

@@ -108,9 +108,12 @@ static bool align(struct clp_thread *thread, const struct clp_selected *selected
 {
     struct clp_recorder *recorder = selected->recorder;
 
-    return is_on_top(thread, selected) ||
-           (clp_recorder_counts(selected) &&
-            note(thread, selected, clp_engine_align(thread, selected->function, NULL, clp_clock_read(&recorder->clock))));
+    if (is_on_top(thread, selected))
+        return true;
+    if (!clp_recorder_counts(selected))
+        return false;
+    uint64_t now = clp_clock_read(&recorder->clock);
+    return note(thread, selected, clp_engine_align(thread, selected->function, NULL, now));
 }
 
 /* A line often comes several times in a row, as that of a `for` does at each step: once to get the next value, once to

@@ -323,8 +323,8 @@ static void find_suspensions(const struct clp_timings *with, const struct clp_ti
     costs->suspend = (struct clp_cost){inside - inside / 2, outside - outside / 2};
 }
 
-/* Finds the cost of a call of a bare function, which has QUICK_LINES line events and that of its return; each is charged
- * by itself. False with an exception set. */
+/* Finds the cost of a call of a bare function, which has QUICK_LINES line events and that of its return; each is
+ * charged by itself. False with an exception set. */
 static bool find_foreign_call(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
                               struct clp_costs *costs)
 {

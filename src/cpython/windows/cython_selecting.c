@@ -64,7 +64,8 @@ static bool add(struct clp_code_window *window, const struct place *place, uint3
 
     if (instructions == NULL)
         PyErr_NoMemory();
-    bool done = instructions != NULL && clp_code_window_add_function(window, place->path, place->name, &wanted, &number);
+    bool done = instructions != NULL &&
+                clp_code_window_add_function(window, place->path, place->name, &wanted, &number);
     clp_mem_free(&recorder->mem, instructions, count, 1);
     if (done && !place->tells)
         recorder->engine.functions.items[number].compiler = CLP_CYTHON;

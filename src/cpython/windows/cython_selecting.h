@@ -6,8 +6,8 @@
 
 #include "code_window.h"
 
-/* Returns NULL if lines of Cython functions can be seen in this interpreter, with this tracer; else why a function is not
- * profiled, as the end of a sentence. */
+/* Returns NULL if lines of Cython functions can be seen in this interpreter, with this tracer; else why a function is
+ * not profiled, as the end of a sentence. */
 const char *clp_cython_missing(const struct clp_recorder *recorder);
 
 /* Is the object a function that Cython has compiled? Runs no code of the program. */
