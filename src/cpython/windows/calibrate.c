@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures what an event costs. The same small functions run bare, before the tracer starts, and selected. What
- * the selected ones take longer, divided by the number of their events, is the cost; medians of several rounds
- * count. How much of an event the processor hides behind the work beside it depends on that work: the same
- * probe was seen to take between 7 and 12 ns. So the lines here are a mixture.
+/* Measures what an event costs. The same small functions run bare and selected, in turns: a machine that is shared may
+ * be half as quick a millisecond later. What the selected ones take longer, divided by the number of their events, is
+ * the cost; medians of several rounds count. How much of an event the processor hides behind the work beside it depends
+ * on that work: the same probe was seen to take between 7 and 12 ns. So the lines here are a mixture.
  *
  * The engine itself tells where in a body a cost lies. All lines of callee() and quick() do the same, so they
  * differ by the events that begin and end them. The first line of a body is longer than a line in the middle by
@@ -15,13 +15,14 @@
  * The interpreter adapts an instruction to what it meets (PEP 659), but not an instruction that must tell of a
  * line. So a line that begins with the load of a global is slower. globals() has such lines only.
  *
- * A tracer that is called for all code also slows the bare functions once it runs: this is the cost of a
- * foreign event. A foreign call costs more than its events, because the interpreter calls a traced function more
+ * A tracer that is called for all code also slows the bare functions once it runs, so for such a tracer those count
+ * that ran before it started. What they take longer beside it is the cost of a foreign event. A foreign call costs more than its events, because the interpreter calls a traced function more
  * slowly.
  *
  * The code is compiled twice, because selecting belongs to a code object. Everything is measured twice: how far
  * the results lie apart says how well the costs are known. */
 #include "calibrate.h"
+#include "cpython/tracers/settrace.h"
 #include "prepare.h"
 #include "selecting.h"
 
@@ -189,27 +190,77 @@ static bool time_run(const struct clp_recorder *recorder, PyObject *function, Py
     return result != NULL;
 }
 
-/* Sets *medians to medians of several runs, because other processes may have the processor for a while. The
- * first run makes the counters, and is ignored. False with an exception set. */
-static bool time_call(const struct clp_recorder *recorder, PyObject *function, PyObject *numbers,
-                      struct callee callee, struct clp_timing *medians)
+/* A loop that is timed, and what it calls. */
+struct subject {
+    PyObject *function; /* borrowed */
+    struct callee callee;
+    struct clp_timing *medians;
+    int64_t ticks[ROUNDS], lines[CLP_TIMING_LINES][ROUNDS]; /* ascending */
+};
+
+#define MOST_SUBJECTS 12
+
+/* What is timed together, because the machine may be slower a moment later. */
+struct subjects {
+    struct subject items[MOST_SUBJECTS];
+    size_t count;
+    bool failed; /* an exception is set */
+};
+
+/* Adds the loop of this name in `names`. If there is a callee, the loop is bare, and calls the function of that name in
+ * `names`. */
+static void add_subject(struct subjects *subjects, PyObject *bare, PyObject *names, const char *loop,
+                        const char *callee, int line, int count, struct clp_timing *medians)
 {
-    int64_t ticks[ROUNDS], lines[CLP_TIMING_LINES][ROUNDS];
+    struct subject *subject = &subjects->items[subjects->count++];
+
+    subject->function = get(callee != NULL ? bare : names, loop);
+    subject->callee = (struct callee){callee != NULL ? get(names, callee) : NULL, line, count};
+    subject->medians = medians;
+    subjects->failed |= subject->function == NULL || (callee != NULL && subject->callee.function == NULL);
+}
+
+/* Adds all loops of a copy of the program. */
+static void add_subjects(struct subjects *subjects, PyObject *bare, PyObject *names, struct clp_timings *timings)
+{
+    add_subject(subjects, bare, names, "lines", NULL, 0, 0, &timings->lines);
+    add_subject(subjects, bare, names, "turns", NULL, 0, 0, &timings->turns);
+    add_subject(subjects, bare, names, "calls", "callee", CALLEE_LINE, 4, &timings->calls);
+    add_subject(subjects, bare, names, "calls", "quick", 0, 0, &timings->quick);
+    add_subject(subjects, bare, names, "drains", "source", YIELD_LINE, 1, &timings->drains);
+    add_subject(subjects, bare, names, "globals", NULL, 0, 0, &timings->globals);
+}
+
+/* Runs each subject once. `round` -1 makes the counters, and is ignored. */
+static void run_round(const struct clp_recorder *recorder, PyObject *numbers, struct subjects *subjects, int round)
+{
     struct clp_timing timing;
 
-    if (!time_run(recorder, function, numbers, callee, &timing))
-        return false;
-    for (int round = 0; round < ROUNDS; round++) {
-        if (!time_run(recorder, function, numbers, callee, &timing))
-            return false;
-        insert(ticks, round, timing.ticks);
-        for (int i = 0; i < CLP_TIMING_LINES; i++)
-            insert(lines[i], round, timing.lines[i]);
+    for (size_t i = 0; i < subjects->count && !subjects->failed; i++) {
+        struct subject *subject = &subjects->items[i];
+        subjects->failed = !time_run(recorder, subject->function, numbers, subject->callee, &timing);
+        if (round < 0 || subjects->failed)
+            continue;
+        insert(subject->ticks, round, timing.ticks);
+        for (int j = 0; j < CLP_TIMING_LINES; j++)
+            insert(subject->lines[j], round, timing.lines[j]);
     }
-    medians->ticks = ticks[ROUNDS / 2];
-    for (int i = 0; i < CLP_TIMING_LINES; i++)
-        medians->lines[i] = lines[i][ROUNDS / 2];
-    return true;
+}
+
+/* Sets the medians of several rounds, because other processes may have the processor for a while. In each round all
+ * subjects take their turn: what differs between them is not that the machine was quicker at one time than at another.
+ * False with an exception set. */
+static bool time_all(const struct clp_recorder *recorder, PyObject *numbers, struct subjects *subjects)
+{
+    for (int round = -1; round < ROUNDS; round++)
+        run_round(recorder, numbers, subjects, round);
+    for (size_t i = 0; i < subjects->count && !subjects->failed; i++) {
+        const struct subject *subject = &subjects->items[i];
+        subject->medians->ticks = subject->ticks[ROUNDS / 2];
+        for (int j = 0; j < CLP_TIMING_LINES; j++)
+            subject->medians->lines[j] = subject->lines[j][ROUNDS / 2];
+    }
+    return !subjects->failed;
 }
 
 /* What each of `events` events takes, in 1/256 ticks, if together they take `ticks`. */
@@ -223,40 +274,21 @@ static int64_t not_negative(int64_t cost)
     return cost > 0 ? cost : 0;
 }
 
-/* Times the functions of one copy of the program, called by the loops of the bare copy. False with an exception
- * set. */
-static bool time_all(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
-                     PyObject *names, struct clp_timings *timings)
-{
-    PyObject *calls = get(calibration->bare, "calls"), *drains = get(calibration->bare, "drains");
-    PyObject *numbers = calibration->numbers;
-    const struct callee none = {0};
-
-    return time_call(recorder, get(names, "lines"), numbers, none, &timings->lines) &&
-           time_call(recorder, get(names, "turns"), numbers, none, &timings->turns) &&
-           time_call(recorder, calls, numbers, (struct callee){get(names, "callee"), CALLEE_LINE, 4},
-                     &timings->calls) &&
-           time_call(recorder, calls, numbers, (struct callee){.function = get(names, "quick")},
-                     &timings->quick) &&
-           time_call(recorder, drains, numbers, (struct callee){get(names, "source"), YIELD_LINE, 1},
-                     &timings->drains);
-}
-
 bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_window *window)
 {
-    const struct callee none = {0};
+    struct subjects subjects = {.count = 0};
+    PyObject *bare = load(window);
 
     *calibration = (struct clp_calibration){
         .numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS),
-        .bare = load(window),
+        .bare = bare,
     };
-    if (calibration->numbers != NULL && calibration->bare != NULL &&
-        time_all(window->recorder, calibration, calibration->bare, &calibration->times) &&
-        time_call(window->recorder, get(calibration->bare, "globals"), calibration->numbers, none,
-                  &calibration->globals) &&
-        time_call(window->recorder, get(calibration->bare, "moves"), calibration->numbers, none,
-                  &calibration->moves))
-        return true;
+    if (calibration->numbers != NULL && bare != NULL) {
+        add_subjects(&subjects, bare, bare, &calibration->times);
+        add_subject(&subjects, bare, bare, "moves", NULL, 0, 0, &calibration->moves);
+        if (time_all(window->recorder, calibration->numbers, &subjects))
+            return true;
+    }
     clp_calibration_clear(calibration);
     return false;
 }
@@ -323,23 +355,6 @@ static void find_suspensions(const struct clp_timings *with, const struct clp_ti
     costs->suspend = (struct clp_cost){inside - inside / 2, outside - outside / 2};
 }
 
-/* Finds the cost of a call of a bare function, which has QUICK_LINES line events and that of its return; each is
- * charged by itself. False with an exception set. */
-static bool find_foreign_call(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
-                              struct clp_costs *costs)
-{
-    struct clp_timing quick;
-
-    if (costs->foreign == 0)
-        return true;
-    if (!time_call(recorder, get(calibration->bare, "calls"), calibration->numbers,
-                   (struct callee){.function = get(calibration->bare, "quick")}, &quick))
-        return false;
-    costs->foreign_call = not_negative(added(&quick, &calibration->times.quick, costs->foreign) -
-                                       (QUICK_LINES + 1) * costs->foreign);
-    return true;
-}
-
 /* Do the tracer's events keep instructions from being adapted? Probes do not: they are instructions of their
  * own. */
 static bool keeps_from_adapting(const struct clp_recorder *recorder)
@@ -356,32 +371,40 @@ static void find_line(int64_t lines, int64_t globals, int64_t turns, struct clp_
     costs->unadapted = globals != 0 ? not_negative((globals - lines) / (LINES_IN_LOOP - 1)) : 0;
 }
 
+/* Finds the costs of a tracer that is called for all code, from bare functions that run beside it. A call has
+ * QUICK_LINES line events and that of its return; each is charged by itself. */
+static void find_foreign(const struct clp_timings *beside, const struct clp_timings *without, struct clp_costs *costs)
+{
+    costs->foreign = not_negative(each(beside->lines.ticks - without->lines.ticks, CALLS * LINES_IN_LOOP));
+    costs->foreign_call = not_negative(added(&beside->quick, &without->quick, costs->foreign) -
+                                       (QUICK_LINES + 1) * costs->foreign);
+}
+
 static bool measure(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
                     struct clp_costs *costs)
 {
-    const struct clp_timings *without = &calibration->times;
-    struct clp_timings with;
-    struct clp_timing foreign, globals;
-    bool with_globals = keeps_from_adapting(recorder);
+    bool for_all = recorder->tracer == &clp_tracer_settrace; /* is the tracer called for all code? */
+    struct clp_timings with, beside;
+    struct subjects subjects = {.count = 0};
 
-    if (!time_call(recorder, get(calibration->bare, "lines"), calibration->numbers,
-                   (struct callee){0}, &foreign) ||
-        !time_all(recorder, calibration, calibration->selected, &with) ||
-        (with_globals && !time_call(recorder, get(calibration->selected, "globals"),
-                                    calibration->numbers, (struct callee){0}, &globals)))
+    add_subjects(&subjects, calibration->bare, calibration->selected, &with);
+    add_subjects(&subjects, calibration->bare, calibration->bare, &beside);
+    if (!time_all(recorder, calibration->numbers, &subjects))
         return false;
+    const struct clp_timings *without = for_all ? &calibration->times : &beside;
     *costs = (struct clp_costs){
-        .foreign = not_negative(each(foreign.ticks - without->lines.ticks, CALLS * LINES_IN_LOOP)),
         .work = RETURN_INSTRUCTIONS * instruction(without),
-        .instruction = not_negative(each(calibration->moves.ticks - without->turns.ticks,
+        .instruction = not_negative(each(calibration->moves.ticks - calibration->times.turns.ticks,
                                          CALLS * MOVES_IN_LOOP)),
     };
+    if (for_all)
+        find_foreign(&beside, without, costs);
     find_line(each(with.lines.ticks - without->lines.ticks, CALLS),
-              with_globals ? each(globals.ticks - calibration->globals.ticks, CALLS) : 0,
+              keeps_from_adapting(recorder) ? each(with.globals.ticks - without->globals.ticks, CALLS) : 0,
               each(with.turns.ticks - without->turns.ticks, CALLS), costs);
     find_calls(&with, without, costs);
     find_suspensions(&with, without, costs);
-    return find_foreign_call(recorder, calibration, costs);
+    return true;
 }
 
 /* How far two estimates of the same costs lie apart, as a share of the larger one. */

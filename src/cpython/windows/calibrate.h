@@ -16,13 +16,13 @@ struct clp_timing {
 
 /* Timings of the loops of the calibration program. */
 struct clp_timings {
-    struct clp_timing lines, turns, calls, quick, drains;
+    struct clp_timing lines, turns, calls, quick, drains, globals;
 };
 
 struct clp_calibration {
     PyObject *numbers, *bare, *selected; /* owned */
-    struct clp_timings times;            /* timings of `bare` */
-    struct clp_timing globals, moves;    /* timings of these functions of `bare` */
+    struct clp_timings times;            /* timings of `bare` before the tracer started */
+    struct clp_timing moves;             /* the same, of moves() */
 };
 
 /* Runs the functions bare. Call it before the tracer starts. False with an exception set, and nothing to clear. */
