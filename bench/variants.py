@@ -32,6 +32,7 @@ class Variant:
 class Run:
     """The result of one process. `failure` is None or one line."""
     seconds: float = None
+    output: str = ""
     failure: str = None
     functions: dict = field(default_factory=dict)  # the functions of its profile; empty if there is none
 
@@ -116,7 +117,7 @@ def execute(variant, program, args=(), wrapper=(), read=True, look=None, variabl
 
 
 def finished(variant, stdout, out):
-    run = Run(seconds=number_in(stdout))
+    run = Run(seconds=number_in(stdout), output=stdout)
     if variant.read is None:
         return run
     try:

@@ -40,4 +40,6 @@ def without(count, numbers):
         sum(numbers)
 
 
-main(lambda numbers: [true_share(whole, without, numbers)], whole, lambda: cost_of(helper, 3))
+if __name__ == "__main__":
+    main(lambda here, numbers, quick: [true_share(here["whole"], here["without"], numbers, quick)], whole,
+         lambda: cost_of(helper, 3))

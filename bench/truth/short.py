@@ -19,4 +19,6 @@ def whole(count, numbers):
     return j
 
 
-main(lambda numbers: shares_alone(__file__, whole, numbers), whole, lambda: 0)  # 0: there is no call into C
+if __name__ == "__main__":
+    main(lambda here, numbers, quick: shares_alone(__file__, here["whole"], numbers, quick), whole,
+         lambda: 0)  # 0: there is no call into C

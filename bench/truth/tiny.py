@@ -20,4 +20,5 @@ def whole(count, numbers):
     return h, i, j
 
 
-main(lambda numbers: [sum(shares_alone(__file__, whole, numbers))], whole, lambda: 200)
+if __name__ == "__main__":
+    main(lambda here, numbers, quick: [sum(shares_alone(__file__, here["whole"], numbers, quick))], whole, lambda: 200)

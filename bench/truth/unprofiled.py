@@ -19,4 +19,6 @@ def without(count, numbers):
         sum(numbers)
 
 
-main(lambda numbers: [true_share(whole, without, numbers)], whole, lambda: cost_of(fib, 12))
+if __name__ == "__main__":
+    main(lambda here, numbers, quick: [true_share(here["whole"], here["without"], numbers, quick)], whole,
+         lambda: cost_of(fib, 12))
