@@ -169,20 +169,22 @@ PyObject *clp_imports_code_within(struct clp_imports *imports, PyObject *code, c
 
 /* ---- modules that Cython has compiled ---- */
 
-/* Selects a function in a file if the targets name it. `what` is (qualified name, first line, last line). False with an
- * exception set. */
+/* Selects a function in a file if the targets name it. `what` is (its code or None, qualified name, first line, last
+ * line). False with an exception set. */
 static bool select_cython(struct choice *choice, PyObject *code_file, PyObject *path, PyObject *text, PyObject *what)
 {
-    PyObject *name;
-    int first, last;
+    struct clp_cython_key key = {.file = code_file};
+    int last;
 
-    if (!PyArg_ParseTuple(what, "Uii", &name, &first, &last))
+    if (!PyArg_ParseTuple(what, "OUii", &key.code, &key.name, &key.first_line, &last))
         return false;
-    const char *name_text = PyUnicode_AsUTF8(name);
-    if (name_text == NULL)
+    if (key.code == Py_None)
+        key.code = NULL;
+    const char *name = PyUnicode_AsUTF8(key.name);
+    if (name == NULL)
         return false;
-    return !chooses(choice, NULL, name_text) ||
-           clp_profiler_select_cython(choice->imports->profiler, code_file, path, text, name, first, last);
+    return !chooses(choice, NULL, name) ||
+           clp_profiler_select_cython(choice->imports->profiler, &key, path, text, last);
 }
 
 /* Was the module compiled with line tracing? Its file is read for that. */

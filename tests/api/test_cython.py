@@ -27,7 +27,7 @@ MODULE = '''\
 import time
 NOTES = """
 def not_a_function(x):
-"""
+"""  # don't take this for one: """
 
 cdef double helper(double x):
     cdef double y = x * 2
@@ -84,6 +84,52 @@ def outer(n):
 def takes(int size):
     data = bytearray(size)
     return data
+
+def guarded(manager):
+    with manager:
+        yield 1
+
+async def waits(manager, future):
+    async with manager:
+        await future
+
+def loops(int n):
+    while True:
+        if step(&n): break
+    return n
+
+cdef bint step(int *n):
+    n[0] += 1
+    return n[0] > 4
+
+def on_one_line(x): return x + 1
+
+def added(n):
+    return sum(i
+               for i in range(n))
+
+cdef fused number:
+    int
+    double
+
+cpdef number doubled(number x):
+    return x * 2
+
+def decorator(f):
+    import functools
+    @functools.wraps(f)
+    def wrapper(*args):
+        return f(*args)
+    return wrapper
+
+@decorator
+def wrapped(x):
+    y = x + 1
+    return y
+
+if True:
+    def conditional(x):
+        return x
 
 cdef double state = 1.0
 
@@ -157,7 +203,7 @@ def hits(ended, name):
 
 def assert_main_ran_once(ended):
     main, = [function for function in ended.lprof.functions if function.name == "main"]
-    assert [line.hits for line in main.lines] == [1] * 15, hits(ended, "main")
+    assert [line.hits for line in main.lines] == [1] * 21, hits(ended, "main")
 
 
 PROGRAM = """
@@ -179,6 +225,12 @@ def main():
     except ZeroDivisionError:
         pass
     traced.outer(3)
+    traced.loops(0)
+    traced.on_one_line(1)
+    traced.added(3)
+    traced.doubled(2), traced.doubled(2.0)
+    traced.wrapped(1)
+    traced.conditional(1)
 main()
 """
 
@@ -201,6 +253,12 @@ def test_every_function_of_a_module_has_its_hits(built, tracer):
     assert hits(ended, "Box.made") == {"return Box(size)": 1}
     assert hits(ended, "Plain.calls") == {"result = f(3)": 2, "return result": 1}
     assert hits(ended, "outer.<locals>.inner") == {"return x + 1": 3}
+    assert hits(ended, "loops")["if step(&n): break"] == 5  # one line that runs again and again
+    assert hits(ended, "on_one_line") == {"def on_one_line(x): return x + 1": 1}
+    assert hits(ended, "added")["return sum(i"] <= 2  # and not once for each value of the generator expression
+    assert hits(ended, "doubled") == {"return x * 2": 2}
+    assert hits(ended, "wrapped") == {"y = x + 1": 1, "return y": 1}
+    assert hits(ended, "conditional") == {"return x": 1}
     assert "not_a_function" not in [function.name for function in ended.lprof.functions]
     assert_main_ran_once(ended)
 
@@ -234,6 +292,120 @@ def test_functions_are_selected_by_hand_and_by_the_decorator(built, tracer):
     assert {line.text.strip(): line.hits for line in marked.lines} == {"total = n": 1, "return total": 1}
     assert marked.line == 3  # as the code says, the line of the decorator
     assert hits(ended, "Box.made") == {"return Box(size)": 1}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tracer", TRACERS)
+def test_wrapped_and_fused_functions_are_selected_by_hand(built, tracer):
+    ended = ckernprof(built, """
+        import traced
+        profile(traced.wrapped), profile(traced.doubled), profile(traced.added)
+        traced.wrapped(1), traced.doubled(2), traced.doubled(2.0), traced.added(3)
+        """, tracer=tracer)
+    assert complaints(ended) == []
+    assert hits(ended, "wrapped") == {"y = x + 1": 1, "return y": 1}
+    assert hits(ended, "doubled") == {"return x * 2": 2}
+    assert hits(ended, "added")["return sum(i"] <= 2  # and not once for each value of the generator expression
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tracer", [tracer for tracer in TRACERS if tracer != "settrace" or SETTRACE_ONLY])
+def test_what_is_thrown_into_generators_and_coroutines_is_as_without(built, tracer):
+    """Cython sends events with the exception set. (Since 3.13 any trace function makes it fail, with clineprof or
+    without.)"""
+    program = """
+        import asyncio, contextlib, traced
+        for thing in "spin", "guarded":
+            getattr(__import__("builtins"), "profile", lambda f: f)(getattr(traced, thing))
+        @contextlib.contextmanager
+        def told():
+            try:
+                yield
+            finally:
+                print("left")
+        for value in traced.guarded(told()):
+            break
+        del value
+        begun = traced.guarded(told())
+        next(begun)
+        begun.close()
+        for fresh in traced.guarded(told()), traced.numbers(3):
+            try:
+                fresh.throw(KeyError("thrown"))
+            except KeyError as error:
+                print(error)
+        async def cancelled():
+            try:
+                await asyncio.wait_for(traced.waits(asyncio.Lock(), asyncio.sleep(9)), .02)
+            except asyncio.TimeoutError:
+                print("timeout")
+            task = asyncio.ensure_future(traced.waits(asyncio.Lock(), asyncio.sleep(9)))
+            task.cancel()
+            print(await asyncio.gather(task, return_exceptions=True))
+        asyncio.run(cancelled())
+        traced.spin(3)
+        """
+    ended = ckernprof(built, program, "-q", tracer=tracer)
+    plain = run_python(["prog.py"], built)
+    assert (ended.out, ended.err) == (plain.out, plain.err)
+    assert hits(ended, "spin")["total += helper(i)"] == 3
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tracer", TRACERS)
+def test_modules_whose_files_have_one_name_are_told_apart(built, tracer, tmp_path):
+    for name in "one", "two":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.pyx").write_text(f"# cython: linetrace=True, language_level=3\ninclude 'impl.pxi'\n")
+        (tmp_path / name / "impl.pxi").write_text(f"def run_{name}(n):\n    for i in range(n):\n        m = n\n    return n\n")
+        (tmp_path / name / "setup.py").write_text(
+            "from setuptools import Extension, setup\nfrom Cython.Build import cythonize\n"
+            f"setup(name='it', ext_modules=cythonize([Extension('{name}', ['{name}.pyx'], define_macros="
+            "[('CYTHON_TRACE', '1')])], quiet=True), script_args=['build_ext', '--inplace', '-q'])\n")
+        made = subprocess.run([sys.executable, "setup.py"], cwd=tmp_path / name, capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+    ended = ckernprof(tmp_path, """
+        import sys
+        sys.path[:0] = ["one", "two"]
+        import one, two
+        profile(one.run_one), profile(two.run_two)
+        one.run_one(2), two.run_two(10)
+        """, tracer=tracer)
+    assert hits(ended, "run_one")["return n"] == hits(ended, "run_two")["return n"] == 1
+    assert (hits(ended, "run_one")["m = n"], hits(ended, "run_two")["m = n"]) == (2, 10)
+
+
+@pytest.mark.once
+@pytest.mark.skipif(SETTRACE_ONLY, reason="no id of sys.monitoring is needed before Python 3.13")
+def test_without_an_id_of_monitoring_the_program_runs_and_is_told(built):
+    ended = ckernprof(built, """
+        import sys
+        for tool in range(6):
+            if sys.monitoring.get_tool(tool) is None:
+                sys.monitoring.use_tool_id(tool, "another")
+        import traced
+        profile(traced.spin)
+        print(traced.spin(2))
+        """)
+    assert ended.out.splitlines()[0] == "1.0"
+    assert "lines of Cython's functions are not seen, because other tools hold all six ids of sys.monitoring" in ended.err
+
+
+@pytest.mark.once
+@pytest.mark.skipif(SETTRACE_ONLY, reason="its tracer is not settrace")
+def test_line_profilers_class_takes_them(built):
+    (built / "prog.py").write_text(textwrap.dedent("""
+        import traced
+        from clineprof import LineProfiler
+        profiler = LineProfiler(traced.spin, traced.Plain.calls)
+        profiler.enable()
+        traced.spin(3)
+        profiler.disable()
+        print({key[2]: len(rows) for key, rows in profiler.get_stats().timings.items()})
+        """))
+    ended = run_python(["prog.py"], built, env={"PYTHONPATH": str(BUILD / "python")})
+    assert ended.err == ""
+    assert "'spin': 6" in ended.out
 
 
 @pytest.mark.once
@@ -364,7 +536,10 @@ def test_source_that_is_not_there_costs_only_the_text(built, tmp_path):
      [("A.f", 3), ("A.g", 4), ("h", 5)]),
     ("def f():\n  class A:\n    def g(self): pass\n", [("f", 1), ("f.<locals>.A.g", 3)]),
     ('"""\ndef f():\n"""\ndef g(): pass\n', [("g", 4)]),
+    ('X = "\'\'\'"\n# it\'s """ unbalanced\ndef f(): pass\n', [("f", 3)]),
+    ("cdef int f(int x):\n  return x\nif X:\n  def g(): pass\n", [("f", 1), ("g", 4)]),
+    ("def f(\n  x\n):\n  def g(): pass\n", [("f", 1), ("f.<locals>.g", 4)]),
     ("# def f():\ndefine(3)\nclassy(1)\n", []),
 ])  # fmt: skip
 def test_functions_are_found_in_a_text(text, found):
-    assert [(name, first) for name, first, _ in helper.defined_in(text)] == found
+    assert helper.defined_in(text) == found

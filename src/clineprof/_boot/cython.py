@@ -9,7 +9,9 @@ import re
 import sys
 
 TELLS = b"PyMonitoring_FireLineEvent" if sys.version_info >= (3, 13) else b"PyThreadState_EnterTracing"
-STRINGS = re.compile(r'"""(?:\\.|[^\\])*?"""|' r"'''(?:\\.|[^\\])*?'''", re.DOTALL)
+LITERALS = re.compile(r'#[^\n]*|"""(?:\\.|[^\\])*?"""|' r"'''(?:\\.|[^\\])*?'''"
+                      r'|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'", re.DOTALL)
+CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 NO_FUNCTION = r"(?!extern\b|struct\b|enum\b|union\b|fused\b|packed\b|cppclass\b)"
 OPENS = re.compile(
     r"^(?P<indent>[ \t]*)(?:"
@@ -24,14 +26,14 @@ def is_function(thing):
 
 
 def place_of(function):
-    """(file in the code, path or that file, text or None, qualified name, first line, last line if there is no text,
-    does it tell of its lines?). None for an object that only looks like a function of Cython's."""
+    """(code, file in the code, path or that file, text or None, qualified name, first line, last line if there is no
+    text, does it tell of its lines?). None for an object that only looks like a function of Cython's."""
     code = code_of(function)
     if code is None:
         return None
     module = sys.modules.get(function.__module__)
     path, text = source_of(code.co_filename, module)
-    return (code.co_filename, path, text, function.__qualname__, code.co_firstlineno, last_line(code),
+    return (code, code.co_filename, path, text, function.__qualname__, code.co_firstlineno, last_line(code),
             tells_lines(module))
 
 
@@ -60,14 +62,22 @@ def tells_lines(module):
 
 
 def source_of(code_file, module):
-    """The path of the source file, and its text as bytes. (code_file, None) if it is not found."""
+    """The path of the source file, and its text in UTF-8. (code_file, None) if it is not found."""
     for path in places(code_file, file_of(module)):
         try:
             with open(path, "rb") as file:
-                return os.path.abspath(path), file.read()
+                return os.path.abspath(path), in_utf8(file.read())
         except (OSError, ValueError):
             pass
     return code_file, None
+
+
+def in_utf8(text):
+    coding = next(filter(None, map(CODING.match, text.splitlines()[:2])), None)
+    try:
+        return text.decode(coding[1].decode()).encode() if coding else text
+    except (LookupError, ValueError):
+        return text
 
 
 def places(code_file, module_file):
@@ -87,19 +97,26 @@ def places(code_file, module_file):
 
 def functions_in(module):
     """The functions of a module that Cython has compiled, for each source file:
-    [(file in the code, path, text or None, [(qualified name, first line, last line if there is no text)])]. An empty
-    list for other modules."""
-    codes = {}
+    [(file in the code, path, text or None, functions)]. A function is (code or None, qualified name, first line, last
+    line if there is no text). An empty list for other modules."""
+    found = {}
     for thing in filter(code_of, members(module)):
-        codes.setdefault(thing.__code__.co_filename, []).append((thing.__qualname__, thing.__code__))
-    found = []
-    for code_file, own in codes.items():
-        path, text = source_of(code_file, module)
-        known = [(name, code.co_firstlineno, last_line(code)) for name, code in own]
-        if text is not None:
-            known = defined_in(text.decode("utf-8", "replace"))
-        found.append((code_file, path, text, known))
-    return found
+        code, name = thing.__code__, thing.__qualname__
+        if name.rpartition(".")[2] != code.co_name and not code.co_name.startswith("__pyx_"):
+            name = code.co_name  # a wrapper has the name of what it wraps; a variant of a fused function does not
+        known = found.setdefault(code.co_filename, {})
+        known[code.co_firstlineno] = code, name, code.co_firstlineno, last_line(code)
+    return [(code_file, *with_source(code_file, module, known)) for code_file, known in found.items()]
+
+
+def with_source(code_file, module, known):
+    """(path, text or None, the known functions and those that the text defines, with their full names)"""
+    path, text = source_of(code_file, module)
+    for name, first in defined_in(text.decode("utf-8", "replace")) if text is not None else []:
+        code, own, *_ = known.get(first, (None, name))
+        if name.endswith(own):
+            known[first] = code, name, first, first
+    return path, text, [known[first] for first in sorted(known)]
 
 
 def why_unseen(target, missing):
@@ -132,28 +149,44 @@ def members(module):
         seen.add(id(thing))
         if is_function(thing):
             yield thing
+            waiting.append(vars(thing).get("__wrapped__"))
         elif isinstance(thing, (classmethod, staticmethod)) and is_function(thing.__func__):
             yield thing.__func__
-        elif type(thing) is type and thing.__module__ == module.__name__:
+        elif isinstance(thing, type) and thing.__module__ == module.__name__:
             waiting.extend(vars(thing).values())
 
 
 def defined_in(text):
-    """[(qualified name, first line, first line)] of the functions that a text of Cython's language defines, `cdef` ones
-    too. A function begins at its first decorator."""
-    text = STRINGS.sub(lambda match: '""' + "\n" * match[0].count("\n"), text)
+    """[(qualified name, first line)] of the functions that a text of Cython's language defines, `cdef` ones too. A
+    function begins at its first decorator."""
+    text = LITERALS.sub(blank, text)
     lines, found, above = text.split("\n"), [], []
     for match in OPENS.finditer(text):
         if match["cname"] and not is_definition(text, match.end()):
             continue
-        while above and above[-1][0] >= len(match["indent"]):
-            above.pop()
+        number, indent = text.count("\n", 0, match.start()), len(match["indent"])
+        above = [(at, part) for at, part in above if is_within(lines, at, number, indent)]
         name, kind = match["cls"] or match["name"] or match["cname"], "." if match["cls"] else ".<locals>."
         if not match["cls"]:
-            first = decorated_from(lines, text.count("\n", 0, match.start()))
-            found.append(("".join(part for _, part in above) + name, first, first))
-        above.append((len(match["indent"]), name + kind))
+            found.append(("".join(part for _, part in above) + name, decorated_from(lines, number)))
+        above.append((number, name + kind))
     return found
+
+
+def blank(match):
+    """A comment or string without what may look like code in it."""
+    return "#" if match[0].startswith("#") else '""' + "\n" * match[0].count("\n")
+
+
+def is_within(lines, at, number, indent):
+    """Is lines[number], indented so far, within the body that lines[at] opens? Not if anything between them is indented
+    no further than lines[at], but for the brackets that end its header."""
+    def indent_of(line):
+        return len(line) - len(line.lstrip())
+
+    own = indent_of(lines[at])
+    return indent > own and all(indent_of(line) > own for line in lines[at + 1:number]
+                                if line.strip() and line.lstrip()[0] not in ")]}#")
 
 
 def is_definition(text, at):

@@ -7,6 +7,7 @@ import types
 import weakref
 
 from clineprof import _boot
+from clineprof._boot.cython import is_function
 from clineprof._compat import line_stats
 from clineprof._profile import Profile
 from clineprof._compat.scoping import ScopingPolicy
@@ -101,7 +102,7 @@ class LineProfiler(Wrapping):
         """Adds a function, or the function of a method. Issues a UserWarning if there is no code object to measure, or
         if the function is a wrapper of another one."""
         inner = getattr(func, "__func__", func)
-        if not isinstance(inner, types.FunctionType):
+        if not isinstance(inner, types.FunctionType) and not is_function(inner):
             warn("Could not extract a code object for the object %r" % (func,))
             return
         if hasattr(func, "__wrapped__"):

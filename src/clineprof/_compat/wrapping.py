@@ -9,6 +9,8 @@ import functools
 import sys
 import types
 
+from clineprof._boot.cython import is_function
+
 GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200  # bits of co_flags
 
 C_LEVEL = (
@@ -60,7 +62,7 @@ def functions_of(thing, seen):
     if id(thing) in seen or isinstance(thing, C_LEVEL):
         return []
     seen.add(id(thing))
-    if isinstance(thing, types.FunctionType):
+    if isinstance(thing, types.FunctionType) or is_function(thing):
         return [thing]
     if isinstance(thing, CACHED):
         return functions_of(thing.__wrapped__, seen)

@@ -66,8 +66,8 @@ const char *clp_profiler_misses_cython(PyObject *profiler)
     return clp_cython_missing(clp_process_recorder());
 }
 
-bool clp_profiler_select_cython(PyObject *profiler, PyObject *code_file, PyObject *path, PyObject *text, PyObject *name,
-                                int32_t first_line, int32_t last_line)
+bool clp_profiler_select_cython(PyObject *profiler, const struct clp_cython_key *key, PyObject *path, PyObject *text,
+                                int32_t last_line)
 {
     struct clp_profiler *self = clp_profiler_of(profiler);
     struct clp_recorder *recorder = self->window.recorder;
@@ -75,7 +75,7 @@ bool clp_profiler_select_cython(PyObject *profiler, PyObject *code_file, PyObjec
     if (recorder == NULL || self->ended)
         return true;
     struct clp_own_work work = clp_own_work_begin(recorder);
-    bool done = clp_cython_select_at(&self->window, code_file, path, text, name, first_line, last_line);
+    bool done = clp_cython_select_at(&self->window, key, path, text, last_line);
     clp_own_work_end(recorder, work);
     return done;
 }

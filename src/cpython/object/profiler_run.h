@@ -4,6 +4,7 @@
 #define CLP_PROFILER_RUN_H
 
 #include "profile/profile.h"
+#include "cpython/windows/cython_selecting.h"
 #include "cpython/windows/prepare.h"
 
 /* Copies all that the profiler has counted so far into an initialised, empty profile. What is still running
@@ -69,8 +70,8 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
 const char *clp_profiler_misses_cython(PyObject *profiler);
 
 /* Does what clp_cython_select_at does, for this profiler. */
-bool clp_profiler_select_cython(PyObject *profiler, PyObject *code_file, PyObject *path, PyObject *text, PyObject *name,
-                                int32_t first_line, int32_t last_line);
+bool clp_profiler_select_cython(PyObject *profiler, const struct clp_cython_key *key, PyObject *path, PyObject *text,
+                                int32_t last_line);
 
 /* Notes the file to which its numbers will be written, for its repr(). Without memory the repr() names none. */
 void clp_profiler_note_destination(PyObject *profiler, const char *path);

@@ -6,52 +6,122 @@
 
 /* ---- which functions there are ---- */
 
-/* 0 with an exception set. */
-static uint64_t key_of(PyObject *file, int32_t first_line)
+/* The UTF-8 text of a str, borrowed; "" where it has none. Leaves no exception. */
+static const char *text_of(PyObject *string)
 {
-    Py_ssize_t bytes;
-    const char *text = PyUnicode_AsUTF8AndSize(file, &bytes);
+    const char *text = PyUnicode_AsUTF8(string);
 
-    return text != NULL ? clp_hash_text((uint64_t)first_line, text, (size_t)bytes) : 0;
+    PyErr_Clear();
+    return text != NULL ? text : "";
 }
 
-struct clp_cython_function *clp_cython_at(const struct clp_recorder *recorder, PyObject *file, int32_t first_line)
+static uint64_t hash_of(PyObject *file, int32_t first_line)
 {
-    uint64_t key = key_of(file, first_line), found;
+    const char *text = text_of(file);
 
-    if (key == 0)
-        PyErr_Clear();
-    if (!clp_hashmap_get(&recorder->cython.functions, key, &found))
+    return clp_hash_text((uint64_t)first_line, text, strlen(text));
+}
+
+static const char *last_part(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot != NULL ? dot + 1 : name;
+}
+
+static struct clp_cython_function *get(const struct clp_recorder *recorder, uint64_t key)
+{
+    uint64_t found;
+
+    return clp_hashmap_get(&recorder->cython.functions, key, &found) ? (void *)(uintptr_t)found : NULL;
+}
+
+/* Is it the function at this line whose code has this name? What a class holds as a property is __get__ to Cython.
+ * Other code may begin on the same line: that of a lambda, or of a generator expression. */
+static bool is_it(const struct clp_cython_function *function, PyObject *file, int32_t first_line, const char *name)
+{
+    return function != NULL && function->first_line == first_line && PyUnicode_Compare(function->file, file) == 0 &&
+           (strcmp(function->name, name) == 0 || strncmp(name, "__", 2) == 0);
+}
+
+/* Finds a function by the address of its code, which it holds, or by its place. */
+static struct clp_cython_function *find(const struct clp_recorder *recorder, PyObject *code, PyObject *file,
+                                        int32_t first_line, const char *name)
+{
+    struct clp_cython_function *function = code != NULL ? get(recorder, (uintptr_t)code) : NULL;
+
+    if (function != NULL && function->code == code)
+        return function;
+    function = get(recorder, hash_of(file, first_line));
+    return is_it(function, file, first_line, name) ? function : NULL;
+}
+
+struct clp_cython_function *clp_cython_known(const struct clp_recorder *recorder, const struct clp_cython_key *key)
+{
+    struct clp_cython_function *function =
+        find(recorder, key->code, key->file, key->first_line, last_part(text_of(key->name)));
+
+    return function != NULL && (key->code == NULL || function->code == NULL || function->code == key->code) ? function
+                                                                                                           : NULL;
+}
+
+struct clp_cython_function *clp_cython_find(const struct clp_recorder *recorder, PyObject *object)
+{
+    const PyCodeObject *code = (PyCodeObject *)object;
+
+    if (!PyCode_Check(object))
         return NULL;
-    struct clp_cython_function *function = (void *)(uintptr_t)found;
-    return function->first_line == first_line && PyUnicode_Compare(function->file, file) == 0 ? function : NULL;
+    return find(recorder, object, code->co_filename, code->co_firstlineno, text_of(code->co_name));
 }
 
-struct clp_cython_function *clp_cython_find(const struct clp_recorder *recorder, PyObject *code)
+static void free_function(struct clp_recorder *recorder, struct clp_cython_function *function)
 {
-    if (!PyCode_Check(code))
-        return NULL;
-    return clp_cython_at(recorder, ((PyCodeObject *)code)->co_filename, ((PyCodeObject *)code)->co_firstlineno);
+    clp_mem_free(&recorder->mem, function->loops, function->line_count, 1);
+    clp_mem_free_text(&recorder->mem, function->name);
+    Py_XDECREF(function->code);
+    Py_XDECREF(function->file);
+    clp_mem_free(&recorder->mem, function, 1, sizeof *function);
 }
 
-bool clp_cython_add(struct clp_recorder *recorder, PyObject *file, int32_t first_line, uint32_t number)
+/* Enters the function under its code, and under its place if no other has that. */
+static bool enter_in_table(struct clp_recorder *recorder, struct clp_cython_function *function)
+{
+    struct clp_hashmap *map = &recorder->cython.functions;
+    uint64_t place = hash_of(function->file, function->first_line);
+    bool done = get(recorder, place) != NULL || clp_hashmap_set(map, place, (uintptr_t)function) == CLP_OK;
+
+    return done && (function->code == NULL ||
+                    clp_hashmap_set(map, (uintptr_t)function->code, (uintptr_t)function) == CLP_OK);
+}
+
+bool clp_cython_add(struct clp_recorder *recorder, const struct clp_cython_key *key, uint32_t number, uint8_t *loops,
+                    uint32_t line_count)
 {
     struct clp_cython_function *function = clp_mem_alloc(&recorder->mem, 1, sizeof *function);
-    uint64_t key = key_of(file, first_line);
+    const char *name = last_part(text_of(key->name));
 
-    if (function != NULL && key != 0 &&
-        clp_hashmap_set(&recorder->cython.functions, key, (uintptr_t)function) == CLP_OK) {
-        *function = (struct clp_cython_function){
-            .file = Py_NewRef(file),
-            .first_line = first_line,
-            .selected = {.recorder = recorder, .function = number, .audience = recorder->views.audiences[number],
-                         .identity = ++recorder->copies << 1 | 1},
-        };
-        return true;
-    }
-    clp_mem_free(&recorder->mem, function, 1, sizeof *function);
-    if (!PyErr_Occurred())
+    if (function == NULL) {
+        clp_mem_free(&recorder->mem, loops, line_count, 1);
         PyErr_NoMemory();
+        return false;
+    }
+    *function = (struct clp_cython_function){
+        .code = Py_XNewRef(key->code),
+        .file = Py_NewRef(key->file),
+        .name = clp_mem_copy_text(&recorder->mem, name, strlen(name)),
+        .loops = loops,
+        .line_count = line_count,
+        .first_line = key->first_line,
+        .selected = {.recorder = recorder, .function = number, .audience = recorder->views.audiences[number],
+                     .identity = ++recorder->copies << 1 | 1},
+    };
+    if (function->name != NULL && enter_in_table(recorder, function))
+        return true;
+    uint64_t place = hash_of(function->file, function->first_line), gone;
+    if (get(recorder, place) == function)
+        (void)clp_hashmap_take(&recorder->cython.functions, place, &gone);
+    free_function(recorder, function);
+    PyErr_NoMemory();
     return false;
 }
 
@@ -84,22 +154,15 @@ static bool note(struct clp_thread *thread, const struct clp_selected *selected,
     return activation != NULL;
 }
 
-void clp_cython_enter(struct clp_cython_function *function, bool resumes)
+void clp_cython_enter(struct clp_cython_function *function)
 {
     const struct clp_selected *selected = &function->selected;
-    struct clp_recorder *recorder = selected->recorder;
-    struct clp_thread *thread = clp_recorder_counts(selected) ? clp_recorder_thread(recorder) : NULL;
+    struct clp_thread *thread = clp_recorder_counts(selected) ? clp_recorder_thread(selected->recorder) : NULL;
 
     if (thread == NULL)
         return;
-    charge(recorder, thread);
-    if (!resumes) {
-        clp_recorder_enter(selected, thread, NULL);
-        return;
-    }
-    struct clp_moment moment = clp_recorder_begin(recorder, thread);
-    (void)note(thread, selected, clp_engine_resume(thread, selected->function, NULL, moment.now));
-    clp_recorder_end(thread, moment);
+    charge(selected->recorder, thread);
+    clp_recorder_enter(selected, thread, NULL);
 }
 
 /* Puts the body on top, if it is not: bodies above it have ended untold, or it ran before it was selected. False: drop
@@ -116,8 +179,16 @@ static bool align(struct clp_thread *thread, const struct clp_selected *selected
     return note(thread, selected, clp_engine_align(thread, selected->function, NULL, now));
 }
 
-/* A line often comes several times in a row, as that of a `for` does at each step: once to get the next value, once to
- * assign it. It counts once, as in Python. */
+/* Is the line running already? That of a `for` comes twice at each step, to get the next value and to assign it. It
+ * counts once, as in Python. */
+static bool repeats(const struct clp_cython_function *function, const struct clp_thread *thread, int32_t line)
+{
+    int64_t place = (int64_t)line - function->first_line;
+
+    return clp_engine_current_line(thread) == line && place >= 0 && place < function->line_count &&
+           function->loops[place] != 0;
+}
+
 void clp_cython_line(struct clp_cython_function *function, int32_t line)
 {
     const struct clp_selected *selected = &function->selected;
@@ -127,11 +198,12 @@ void clp_cython_line(struct clp_cython_function *function, int32_t line)
     if (thread == NULL || !align(thread, selected))
         return;
     charge(recorder, thread);
-    if (clp_engine_current_line(thread) != line)
+    if (!repeats(function, thread, line))
         clp_recorder_line(recorder, thread, line);
 }
 
-void clp_cython_leave(const struct clp_cython_function *function)
+/* Cython tells of no line of a body that stands on the line of its `def`. */
+void clp_cython_leave(struct clp_cython_function *function)
 {
     const struct clp_selected *selected = &function->selected;
     struct clp_thread *thread = clp_thread_here;
@@ -140,5 +212,7 @@ void clp_cython_leave(const struct clp_cython_function *function)
         thread->blocks[selected->function]->running == 0 || !align(thread, selected))
         return;
     charge(selected->recorder, thread);
+    if (function->line_count == 1 && clp_engine_current_line(thread) < 0)
+        clp_recorder_line(selected->recorder, thread, function->first_line);
     clp_recorder_leave(thread);
 }

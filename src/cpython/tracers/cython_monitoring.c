@@ -19,25 +19,18 @@ static PyObject *not_selected(void)
     return Py_NewRef(disable);
 }
 
+/* With an exception set, something is thrown into a generator that has not begun. A callback must then fail with that
+ * exception, which goes on. */
 static PyObject *on_start(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
 {
-    struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+    struct clp_cython_function *function = PyErr_Occurred() ? NULL : clp_cython_find(hooked, args[0]);
 
     (void)nothing, (void)count;
+    if (PyErr_Occurred())
+        return NULL;
     if (function == NULL)
         return not_selected();
-    clp_cython_enter(function, false);
-    Py_RETURN_NONE;
-}
-
-static PyObject *on_resume(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
-{
-    struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
-
-    (void)nothing, (void)count;
-    if (function == NULL)
-        return not_selected();
-    clp_cython_enter(function, true);
+    clp_cython_enter(function);
     Py_RETURN_NONE;
 }
 
@@ -54,7 +47,7 @@ static PyObject *on_line(PyObject *nothing, PyObject *const *args, Py_ssize_t co
 
 static PyObject *on_leave(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
 {
-    const struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+    struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
 
     (void)nothing, (void)count;
     if (function == NULL)
@@ -66,7 +59,7 @@ static PyObject *on_leave(PyObject *nothing, PyObject *const *args, Py_ssize_t c
 /* PY_UNWIND cannot be switched off. */
 static PyObject *on_unwind(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
 {
-    const struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
+    struct clp_cython_function *function = clp_cython_find(hooked, args[0]);
 
     (void)nothing, (void)count;
     if (function != NULL)
@@ -76,7 +69,6 @@ static PyObject *on_unwind(PyObject *nothing, PyObject *const *args, Py_ssize_t 
 
 static PyMethodDef handlers[] = {
     {"PY_START", CLP_C_FUNCTION(on_start), METH_FASTCALL, NULL},
-    {"PY_RESUME", CLP_C_FUNCTION(on_resume), METH_FASTCALL, NULL},
     {"LINE", CLP_C_FUNCTION(on_line), METH_FASTCALL, NULL},
     {"PY_RETURN", CLP_C_FUNCTION(on_leave), METH_FASTCALL, NULL},
     {"PY_YIELD", CLP_C_FUNCTION(on_leave), METH_FASTCALL, NULL},
@@ -147,7 +139,7 @@ bool clp_cython_monitor(struct clp_recorder *recorder)
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
     long events;
 
-    if (cython->monitored || cython->functions.count == 0 || !recorder->awake)
+    if (cython->monitored || cython->functions.count == 0 || recorder->open == 0)
         return true;
     hooked = recorder;
     if (disable == NULL && monitoring != NULL)

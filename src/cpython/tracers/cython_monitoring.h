@@ -10,7 +10,7 @@
 
 #include "cpython/recorder/recorder_state.h"
 
-/* Begins the events where there are functions of Cython and the tracer is awake. False with an exception set. Does
+/* Begins the events where there are functions of Cython and a window is open. False with an exception set. Does
  * nothing before 3.13. */
 bool clp_cython_monitor(struct clp_recorder *recorder);
 

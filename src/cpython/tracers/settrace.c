@@ -418,7 +418,7 @@ static bool note_cython(struct clp_thread *thread, PyFrameObject *frame, int wha
     if (function == NULL)
         clp_engine_add_cost(thread, hooked->engine.costs.foreign);
     else if (what == PyTrace_CALL)
-        clp_cython_enter(function, false);
+        clp_cython_enter(function);
     else if (what == PyTrace_LINE)
         clp_cython_line(function, PyFrame_GetLineNumber(frame));
     else if (what == PyTrace_RETURN)

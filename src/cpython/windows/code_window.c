@@ -231,11 +231,13 @@ static bool open_window(struct clp_code_window *window)
     if (window->open)
         return true;
     clp_readers_watch(window->recorder);
-    if (!clp_tracer_wake(window->recorder) || !clp_cython_monitor(window->recorder))
+    if (!clp_tracer_wake(window->recorder))
         return false;
     clp_gc_calls_watch(window->recorder);
     window->open = true;
     window->recorder->open++;
+    if (!clp_cython_monitor(window->recorder))
+        PyErr_Clear(); /* lines of Cython's functions are not seen; who has selected them was told */
     count_open(window);
     bool done = settle_open(window);
     return set_counting(window) && done;

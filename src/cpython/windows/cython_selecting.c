@@ -7,8 +7,9 @@
 
 /* A function, and where its source is. References are borrowed. */
 struct place {
-    PyObject *code_file, *path, *text, *name;
-    int32_t first_line, last_line;
+    struct clp_cython_key key;
+    PyObject *path, *text;
+    int32_t last_line;
     bool tells; /* was it compiled with line tracing? */
 };
 
@@ -22,7 +23,7 @@ const char *clp_cython_missing(const struct clp_recorder *recorder)
 
 bool clp_cython_is(PyObject *object)
 {
-    return strstr(Py_TYPE(object)->tp_name, "cython_function_or_method") != NULL;
+    return strstr(Py_TYPE(object)->tp_name, "cython_function") != NULL;
 }
 
 /* Stores the text. Returns its number, or CLP_TEXT_NONE. */
@@ -33,18 +34,51 @@ static uint32_t store_text(struct clp_recorder *recorder, const struct place *pl
                : CLP_TEXT_NONE;
 }
 
-static int32_t last_line(const struct place *place)
+static struct clp_span span_of(const struct place *place)
 {
-    struct clp_span text;
-    int32_t last = place->last_line;
+    if (!PyBytes_Check(place->text))
+        return (struct clp_span){"", 0};
+    return (struct clp_span){PyBytes_AS_STRING(place->text), (size_t)PyBytes_GET_SIZE(place->text)};
+}
 
-    if (PyBytes_Check(place->text)) {
-        text = (struct clp_span){PyBytes_AS_STRING(place->text), (size_t)PyBytes_GET_SIZE(place->text)};
-        last = clp_source_block_end(text, place->first_line);
+static uint32_t count_lines(const struct place *place)
+{
+    int32_t first = place->key.first_line;
+    int32_t last = PyBytes_Check(place->text) ? clp_source_block_end(span_of(place), first) : place->last_line;
+
+    return last >= first && last - first < (int)CLP_FUNCTION_MOST_LINES ? (uint32_t)(last - first) + 1 : 1;
+}
+
+static bool is_word_end(char c)
+{
+    return c == ' ' || c == '\t' || c == '(';
+}
+
+/* Does the line have the word `for`? */
+static bool has_loop(struct clp_span line)
+{
+    for (size_t i = 0; i + 4 <= line.bytes; i++)
+        if (memcmp(line.text + i, "for", 3) == 0 && is_word_end(line.text[i + 3]) &&
+            (i == 0 || is_word_end(line.text[i - 1]) || line.text[i - 1] == '['))
+            return true;
+    return false;
+}
+
+/* Finds the lines of loops, one byte for each line. Without a text each may be one. NULL with an exception set. */
+static uint8_t *find_loops(struct clp_recorder *recorder, const struct place *place, uint32_t count)
+{
+    uint8_t *loops = clp_mem_alloc(&recorder->mem, count, 1);
+    struct clp_source_walk walk = {.text = span_of(place)};
+    struct clp_span line;
+
+    if (loops == NULL) {
+        PyErr_NoMemory();
+        return NULL;
     }
-    return last < place->first_line                                  ? place->first_line
-           : last - place->first_line < (int)CLP_FUNCTION_MOST_LINES ? last
-                                                                      : place->first_line;
+    clp_source_walk_to(&walk, place->key.first_line);
+    for (uint32_t i = 0; i < count; i++)
+        loops[i] = !clp_source_next_line(&walk.rest, &line) || has_loop(line);
+    return loops;
 }
 
 /* Adds the function to the table and to the window. Which of its lines hold code is not known. False with an exception
@@ -52,11 +86,11 @@ static int32_t last_line(const struct place *place)
 static bool add(struct clp_code_window *window, const struct place *place, uint32_t text)
 {
     struct clp_recorder *recorder = window->recorder;
-    uint32_t number, count = (uint32_t)(last_line(place) - place->first_line) + 1;
-    uint8_t *instructions = clp_mem_alloc(&recorder->mem, count, 1);
+    uint32_t number, count = count_lines(place);
+    uint8_t *instructions = clp_mem_alloc(&recorder->mem, count, 1), *loops = NULL;
     const struct clp_function wanted = {
-        .first_line = place->first_line,
-        .lowest_line = place->first_line,
+        .first_line = place->key.first_line,
+        .lowest_line = place->key.first_line,
         .line_count = count,
         .text = text,
         .instructions = instructions,
@@ -65,11 +99,24 @@ static bool add(struct clp_code_window *window, const struct place *place, uint3
     if (instructions == NULL)
         PyErr_NoMemory();
     bool done = instructions != NULL &&
-                clp_code_window_add_function(window, place->path, place->name, &wanted, &number);
+                clp_code_window_add_function(window, place->path, place->key.name, &wanted, &number);
     clp_mem_free(&recorder->mem, instructions, count, 1);
     if (done && !place->tells)
         recorder->engine.functions.items[number].compiler = CLP_CYTHON;
-    return done && (!place->tells || clp_cython_add(recorder, place->code_file, place->first_line, number));
+    if (!done || !place->tells)
+        return done;
+    loops = find_loops(recorder, place, count);
+    return loops != NULL && clp_cython_add(recorder, &place->key, number, loops, count);
+}
+
+/* Begins the events. Where other tools leave no room for that, a warning says so. */
+static bool monitor(struct clp_recorder *recorder)
+{
+    if (clp_cython_monitor(recorder))
+        return true;
+    PyErr_Clear();
+    return PyErr_WarnEx(PyExc_RuntimeWarning, "clineprof: lines of Cython's functions are not seen, because other "
+                                              "tools hold all six ids of sys.monitoring", 1) == 0;
 }
 
 static bool select_there(struct clp_code_window *window, const struct place *place)
@@ -78,22 +125,21 @@ static bool select_there(struct clp_code_window *window, const struct place *pla
 
     if (!clp_code_window_is_there(window))
         return false;
-    text = store_text(window->recorder, place);
+    struct clp_recorder *recorder = window->recorder;
+    text = store_text(recorder, place);
     if (!clp_code_window_hold(window))
         return false;
-    struct clp_recorder *recorder = window->recorder;
-    const struct clp_cython_function *known = clp_cython_at(recorder, place->code_file, place->first_line);
+    const struct clp_cython_function *known = clp_cython_known(recorder, &place->key);
     bool done = known != NULL ? clp_code_window_add(window, known->selected.function, true)
                               : add(window, place, text);
-    done = done && clp_cython_monitor(recorder);
     clp_code_window_release(window);
-    return done;
+    return done && monitor(recorder);
 }
 
-bool clp_cython_select_at(struct clp_code_window *window, PyObject *code_file, PyObject *path, PyObject *text,
-                          PyObject *name, int32_t first_line, int32_t last_line)
+bool clp_cython_select_at(struct clp_code_window *window, const struct clp_cython_key *key, PyObject *path,
+                          PyObject *text, int32_t last_line)
 {
-    return select_there(window, &(struct place){code_file, path, text, name, first_line, last_line, true});
+    return select_there(window, &(struct place){*key, path, text, last_line, true});
 }
 
 int clp_cython_select(struct clp_code_window *window, PyObject *object)
@@ -104,8 +150,8 @@ int clp_cython_select(struct clp_code_window *window, PyObject *object)
     int tells, selected = found == Py_None ? 0 : -1;
 
     if (found != NULL && found != Py_None &&
-        PyArg_ParseTuple(found, "UUOUiip", &place.code_file, &place.path, &place.text, &place.name,
-                         &place.first_line, &place.last_line, &tells)) {
+        PyArg_ParseTuple(found, "OUUOUiip", &place.key.code, &place.key.file, &place.path, &place.text, &place.key.name,
+                         &place.key.first_line, &place.last_line, &tells)) {
         place.tells = tells;
         selected = select_there(window, &place) ? 1 : -1;
     }

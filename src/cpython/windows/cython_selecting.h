@@ -5,6 +5,7 @@
 #define CLP_CYTHON_SELECTING_H
 
 #include "code_window.h"
+#include "cpython/tracers/cython.h"
 
 /* Returns NULL if lines of Cython functions can be seen in this interpreter, with this tracer; else why a function is
  * not profiled, as the end of a sentence. */
@@ -20,10 +21,9 @@ int clp_cython_select(struct clp_code_window *window, PyObject *object);
 /* Takes the function that the object is from the window. False with an exception set. */
 bool clp_cython_remove(struct clp_code_window *window, PyObject *object);
 
-/* Selects a function with line tracing by what is known of it: the name of its file in its code; the path of that file
- * and its text, bytes or None; the qualified name, the first line, and the last one if there is no text. False with an
- * exception set. */
-bool clp_cython_select_at(struct clp_code_window *window, PyObject *code_file, PyObject *path, PyObject *text,
-                          PyObject *name, int32_t first_line, int32_t last_line);
+/* Selects a function with line tracing by what is known of it: what tells it apart, the path of its file, the text of
+ * that file (bytes or None), and the last line if there is no text. False with an exception set. */
+bool clp_cython_select_at(struct clp_code_window *window, const struct clp_cython_key *key, PyObject *path,
+                          PyObject *text, int32_t last_line);
 
 #endif

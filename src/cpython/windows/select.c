@@ -304,6 +304,15 @@ static bool select_later_accessors(struct selection *selection, PyObject *proper
     return done;
 }
 
+static bool select_cython(struct selection *selection, PyObject *function)
+{
+    bool seen = clp_cython_missing(selection->window->recorder) == NULL;
+    int selected = seen ? clp_cython_select(selection->window, function) : 0;
+
+    selection->met += selected > 0;
+    return selected >= 0;
+}
+
 static bool select_inside(struct selection *selection, PyObject *object, int depth)
 {
     static const char *const property[] = {"fget", "fset", "fdel", NULL};
@@ -328,17 +337,14 @@ static bool select_inside(struct selection *selection, PyObject *object, int dep
         return follow(selection, object, method, depth);
     if (PyType_Check(object))
         return select_class(selection, object, depth);
-    if (clp_cython_is(object) && clp_cython_missing(selection->window->recorder) == NULL) {
-        int selected = clp_cython_select(selection->window, object);
-        selection->met += selected > 0;
-        return selected >= 0;
-    }
     /* a decorated function lies inside its decorators; its own body is what the user wants to see */
     int met = selection->met;
     if (!follow(selection, object, wrapper, depth))
         return false;
     if (selection->met == met && PyFunction_Check(object))
         return select_function(selection, object);
+    if (selection->met == met && clp_cython_is(object))
+        return select_cython(selection, object);
     return true;
 }
 
