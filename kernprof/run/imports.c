@@ -499,7 +499,7 @@ void clp_imports_hand_over(const struct clp_imports *imports)
 void clp_imports_unwatch(struct clp_imports *imports)
 {
     imports->profiler = NULL;
-    clp_modules_tell(NULL, NULL);
+    clp_modules_tell_no_more(imports);
     for (size_t i = 0; i < LOADERS; i++)
         unwrap_class(imports, &loaders[i]);
 }

@@ -10,11 +10,11 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-/* Calls clineprof._boot.targets.NAME(what), or NAME(*what) if `what` is a tuple. Returns a new reference; None when
- * anything fails. Takes the reference to `what`. */
-static PyObject *ask(const char *name, PyObject *what)
+/* Calls MODULE.NAME(what), or MODULE.NAME(*what) if `what` is a tuple. Returns a new reference; None when anything fails.
+ * Takes the reference to `what`. */
+static PyObject *ask_module(const char *module, const char *name, PyObject *what)
 {
-    PyObject *helper = what != NULL ? PyImport_ImportModule("clineprof._boot.targets") : NULL;
+    PyObject *helper = what != NULL ? PyImport_ImportModule(module) : NULL;
     PyObject *answer = helper != NULL ? PyObject_CallMethod(helper, name, "O", what) : NULL;
 
     Py_XDECREF(what);
@@ -23,6 +23,11 @@ static PyObject *ask(const char *name, PyObject *what)
         return answer;
     PyErr_Clear();
     return Py_NewRef(Py_None);
+}
+
+static PyObject *ask(const char *name, PyObject *what)
+{
+    return ask_module("clineprof._boot.targets", name, what);
 }
 
 static void warn(const struct clp_target_selection *chosen, const char *target, const char *what,
@@ -310,7 +315,8 @@ static void explain(const struct clp_target_selection *chosen, const struct clp_
         warn(chosen, text, leaves_out(&chosen->imports.targets), Py_None);
         return;
     }
-    cython = ask("why_cython", Py_BuildValue("(Nz)", PyUnicode_DecodeFSDefault(text), misses));
+    cython = ask_module("clineprof._boot.cython", "why_unseen",
+                        Py_BuildValue("(Nz)", PyUnicode_DecodeFSDefault(text), misses));
     if (cython != Py_None) {
         warn(chosen, text, "%s", cython);
     } else {

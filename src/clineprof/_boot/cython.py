@@ -8,10 +8,13 @@ import os
 import re
 import sys
 
+from clineprof._boot.targets import MODULE, dict_of, home_of, is_class
+
 TELLS = b"PyMonitoring_FireLineEvent" if sys.version_info >= (3, 13) else b"PyThreadState_EnterTracing"
 LITERALS = re.compile(r'#[^\n]*|"""(?:\\.|[^\\])*?"""|' r"'''(?:\\.|[^\\])*?'''"
                       r'|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'", re.DOTALL)
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+told = {}  # {path of a module: does it tell of its lines?}
 NO_FUNCTION = r"(?!extern\b|struct\b|enum\b|union\b|fused\b|packed\b|cppclass\b)"
 OPENS = re.compile(
     r"^(?P<indent>[ \t]*)(?:"
@@ -54,11 +57,14 @@ def file_of(module):
 
 def tells_lines(module):
     """Was the module compiled with line tracing? Yes, if its file cannot be read."""
-    try:
-        with open(file_of(module), "rb") as file:
-            return TELLS in file.read()
-    except (OSError, TypeError, ValueError):
-        return True
+    path = file_of(module)
+    if path is not None and path not in told:
+        try:
+            with open(path, "rb") as file:
+                told[path] = TELLS in file.read()
+        except (OSError, ValueError):
+            pass
+    return told.get(path, True)
 
 
 def source_of(code_file, module):
@@ -120,9 +126,10 @@ def with_source(code_file, module, known):
 
 
 def why_unseen(target, missing):
-    """What targets.why_cython returns."""
+    """Why a target of -p is not profiled that names something in a loaded module of Cython's; None for other targets.
+    `missing`: why lines of such modules are never seen now, or None."""
     for module in list(sys.modules.values()):
-        if type(module) is type(sys) and names(target, module):
+        if type(module) is MODULE and (file_of(module) or "").endswith(".so") and names(target, module):
             if missing is not None:
                 return f"it {missing}"
             return None if tells_lines(module) else (
@@ -150,21 +157,22 @@ def members(module):
         if is_function(thing):
             yield thing
             waiting.append(vars(thing).get("__wrapped__"))
-        elif isinstance(thing, (classmethod, staticmethod)) and is_function(thing.__func__):
+        elif type(thing) in (classmethod, staticmethod) and is_function(thing.__func__):
             yield thing.__func__
-        elif isinstance(thing, type) and thing.__module__ == module.__name__:
-            waiting.extend(vars(thing).values())
+        elif is_class(thing) and home_of(thing) == module.__name__:
+            waiting.extend(dict_of(thing).values())
 
 
 def defined_in(text):
     """[(qualified name, first line)] of the functions that a text of Cython's language defines, `cdef` ones too. A
     function begins at its first decorator."""
     text = LITERALS.sub(blank, text)
-    lines, found, above = text.split("\n"), [], []
+    lines, found, above, number, counted = text.split("\n"), [], [], 0, 0
     for match in OPENS.finditer(text):
+        number += text.count("\n", counted, match.start())
+        counted, indent = match.start(), len(match["indent"])
         if match["cname"] and not is_definition(text, match.end()):
             continue
-        number, indent = text.count("\n", 0, match.start()), len(match["indent"])
         above = [(at, part) for at, part in above if is_within(lines, at, number, indent)]
         name, kind = match["cls"] or match["name"] or match["cname"], "." if match["cls"] else ".<locals>."
         if not match["cls"]:

@@ -231,14 +231,6 @@ def parsed(source):
         del filters[0]
 
 
-def why_cython(target, missing):
-    """Why a target of -p is not profiled that names something in a loaded module of Cython's; None for other targets.
-    `missing`: why lines of such modules are never seen now, or None."""
-    from clineprof._boot import cython
-
-    return cython.why_unseen(target, missing)
-
-
 def stdlib(name):
     """Imports a module of the standard library, even if a file in the program's folders has its name."""
     import os

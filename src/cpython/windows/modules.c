@@ -190,3 +190,9 @@ void clp_modules_tell(void (*loaded)(void *data, PyObject *module), void *data)
     watching.loaded = loaded;
     watching.data = data;
 }
+
+void clp_modules_tell_no_more(const void *data)
+{
+    if (watching.data == data)
+        watching.loaded = NULL;
+}

@@ -15,8 +15,11 @@
 void clp_modules_watch(struct clp_recorder *recorder);
 
 /* Calls loaded(data, module), in the importing thread, for each extension module that is loaded from now on while there
- * are windows; NULL: for none any more. `loaded` runs Python code, and leaves no exception. */
+ * are windows, in place of what was to be called before. `loaded` runs Python code, and leaves no exception. */
 void clp_modules_tell(void (*loaded)(void *data, PyObject *module), void *data);
+
+/* Ends that, if it is still this `data`. */
+void clp_modules_tell_no_more(const void *data);
 
 /* Gives the loaders back their own exec_module, unless somebody has put something else there since. */
 void clp_modules_unwatch(void);
