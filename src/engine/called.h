@@ -25,13 +25,13 @@ static inline struct clp_called_cell *clp_called_of_top(const struct clp_thread 
 {
     const struct clp_activation *top = thread->top;
 
-    return &top->block->called[top->cell - top->block->cells];
+    return &top->block->called[clp_engine_line_index(top)];
 }
 
 /* The self time of the line on top up to now, by the clock itself. */
 static inline uint64_t clp_called_self(const struct clp_thread *thread, uint64_t now)
 {
-    return thread->top->cell->self + (now - thread->stopped - thread->last);
+    return thread->top->cell->self + clp_engine_since_last(thread, now);
 }
 
 static inline uint32_t clp_called_depth(const struct clp_thread *thread)

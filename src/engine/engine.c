@@ -53,7 +53,7 @@ static bool on_line(const struct clp_thread *thread)
 
 static struct clp_rss_cell *rss_cell(const struct clp_activation *top)
 {
-    return &top->block->rss[top->cell - top->block->cells];
+    return &top->block->rss[clp_engine_line_index(top)];
 }
 
 /* The cost of the line event of the stay on top, or 0 if that event belongs to an earlier activation. */

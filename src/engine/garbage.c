@@ -4,7 +4,7 @@
 /* The self time of the cell on top, with the interval that has not ended. */
 static uint64_t self_until(const struct clp_thread *thread, uint64_t now)
 {
-    return thread->top->cell->self + (now - thread->stopped - thread->last);
+    return thread->top->cell->self + clp_engine_since_last(thread, now);
 }
 
 static size_t depth_of(const struct clp_thread *thread)

@@ -18,7 +18,7 @@ static inline struct clp_gc_cell *clp_garbage_of_top(const struct clp_thread *th
 {
     const struct clp_activation *top = thread->top;
 
-    return &clp_block_gc(top->block)[top->cell - top->block->cells];
+    return &clp_block_gc(top->block)[clp_engine_line_index(top)];
 }
 
 /* Gives to the line on top, the first of its body, the collections since the body was entered. */

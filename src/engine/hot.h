@@ -16,6 +16,18 @@ static inline const struct clp_activation *clp_engine_top(const struct clp_threa
     return __atomic_load_n(&thread->top, __ATOMIC_RELAXED);
 }
 
+/* How many ticks have passed in the thread since its last event, at `now` by the clock. */
+static inline uint64_t clp_engine_since_last(const struct clp_thread *thread, uint64_t now)
+{
+    return now - thread->stopped - thread->last;
+}
+
+/* The place of the activation's line among the lines of its function. It must be on a line. */
+static inline size_t clp_engine_line_index(const struct clp_activation *activation)
+{
+    return (size_t)(activation->cell - activation->block->cells);
+}
+
 /* How many ticks must pass in a thread before anything is read. */
 static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
 {
@@ -34,7 +46,7 @@ static inline void clp_engine_spread_spans(struct clp_engine *engine)
 /* Has so much time passed since the thread's last event that memory or processor time must be read? */
 static inline bool clp_engine_wants_read(const struct clp_thread *thread, uint64_t now)
 {
-    return now - thread->stopped - thread->last >= thread->read_span;
+    return clp_engine_since_last(thread, now) >= thread->read_span;
 }
 
 /* Adds `cost`, in 1/256 ticks, to what the line on top is charged beyond its line events. */
@@ -57,7 +69,7 @@ static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
 
     if (top->cell == &thread->outside)
         return -1;
-    return top->block->map->lines[top->cell - top->block->cells];
+    return top->block->map->lines[clp_engine_line_index(top)];
 }
 
 /* A line begins in the body on top, at `at` on the thread's own clock. The line's cell lies `place` bytes

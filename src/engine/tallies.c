@@ -32,7 +32,7 @@ struct clp_tally_cell *clp_tallies_of_top(const struct clp_thread *thread)
 
     if (top->cell == &thread->outside || top->block->tallies == NULL)
         return NULL;
-    return &top->block->tallies[top->cell - top->block->cells];
+    return &top->block->tallies[clp_engine_line_index(top)];
 }
 
 void clp_tallies_note(struct clp_tally_cell *cell, enum clp_tally first, size_t count, const int64_t *values,

@@ -17,7 +17,7 @@ static struct clp_cpu_cell *cell_of_top(const struct clp_thread *thread)
 
     if (top->cell == &thread->outside)
         return NULL;
-    return &clp_block_cpu(top->block)[top->cell - top->block->cells];
+    return &clp_block_cpu(top->block)[clp_engine_line_index(top)];
 }
 
 /* Takes from what is open the part that the interval on top gets. A read is not exact, so a little waiting, or a
@@ -25,7 +25,7 @@ static struct clp_cpu_cell *cell_of_top(const struct clp_thread *thread)
 static uint64_t take_open(struct clp_thread *thread, uint64_t at)
 {
     int64_t noise = (int64_t)thread->engine->wait_noise, open = thread->waiting.open;
-    int64_t interval = (int64_t)(at - thread->stopped - thread->last);
+    int64_t interval = (int64_t)clp_engine_since_last(thread, at);
 
     thread->waiting.open = open < -noise ? -noise : open;
     if (open <= noise)

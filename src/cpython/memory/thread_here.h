@@ -28,7 +28,7 @@ static inline struct clp_heap_place clp_thread_place(const struct clp_thread *th
         return (struct clp_heap_place){.function = CLP_HEAP_NOBODY};
     return (struct clp_heap_place){
         .function = top->block->function,
-        .line = (uint32_t)(top->cell - top->block->cells),
+        .line = (uint32_t)clp_engine_line_index(top),
         .line_count = top->block->line_count,
         .execution = clp_thread_execution(thread, top->cell),
     };

@@ -101,5 +101,5 @@ void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread 
     clp_recorder_end(thread, moment);
     recorder->blocks.lifted = false;
     /* the switch took time in proportion to the size of the stacks */
-    clp_engine_stand_still(thread, clp_clock_read(&recorder->clock) - thread->stopped - thread->last);
+    clp_engine_stand_still(thread, clp_engine_since_last(thread, clp_clock_read(&recorder->clock)));
 }

@@ -27,7 +27,7 @@ static inline void clp_recorder_told_line(struct clp_recorder *recorder, struct 
     if (top->cell == &thread->outside)
         return;
     const uint8_t *instructions = recorder->engine.functions.items[top->block->function].instructions;
-    if (instructions != NULL && (instructions[top->cell - top->block->cells] & CLP_FUNCTION_ADAPTS) != 0)
+    if (instructions != NULL && (instructions[clp_engine_line_index(top)] & CLP_FUNCTION_ADAPTS) != 0)
         clp_engine_add_cost(thread, recorder->engine.costs.unadapted);
 }
 

@@ -262,7 +262,7 @@ static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *
 
 static void read_tallies(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
 {
-    uint64_t length = moment->now - thread->stopped - thread->last, start = clp_clock_read(&recorder->clock);
+    uint64_t length = clp_engine_since_last(thread, moment->now), start = clp_clock_read(&recorder->clock);
 
     clp_tally_reads_note(thread);
     end_read(recorder, &recorder->tally_cost, start, moment);
@@ -316,7 +316,7 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
     clp_engine_stand_still(thread, still);
     if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0)
         ran |= clp_watch_recorded(recorder->watch);
-    uint64_t rest = clp_clock_read(&recorder->clock) - thread->stopped - thread->last;
+    uint64_t rest = clp_engine_since_last(thread, clp_clock_read(&recorder->clock));
     if (ran || rest < still)
         clp_engine_stand_still(thread, rest);
 }

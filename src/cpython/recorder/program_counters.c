@@ -186,7 +186,7 @@ bool clp_program_counters_note(struct clp_thread *thread, uint64_t ticks)
         return false;
     counters.due = thread;
     counters.function = top->block->function;
-    counters.cell = (uint32_t)(top->cell - top->block->cells);
+    counters.cell = (uint32_t)clp_engine_line_index(top);
     counters.ticks = ticks;
     return true;
 }
