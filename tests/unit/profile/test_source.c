@@ -94,6 +94,15 @@ Test(source, block_of_a_function)
     check_block("def f():\n    if x:\n        a\n    else:\n        b << c\nx\n", 1);
 }
 
+Test(source, block_of_a_function_in_cythons_language)
+{
+    check_block("cdef int f(int x) except -1:\n    a << b\nx\n", 1);
+    check_block("cpdef f(x,\n        y):\n    a\n    b << c\n\ncdef g(): d\n", 1);
+    check_block("cdef class A:\n    cdef int b\n    cdef c(self):\n        d << e\nx\n", 1);
+    check_block("@a\ncdef inline f(): b << c\nx\n", 1);
+    check_block("cdef = 1 << 2\nx = 3\n", 1); /* in Python it may be a name */
+}
+
 Test(source, block_with_decorators)
 {
     check_block("@a\n@b.c(lambda x: x,\n     1)\n# comment\n\ndef f():\n    a << b\nx\n", 1);
