@@ -442,3 +442,22 @@ for memory in "swap", 3, b"rss":
     ended = run_python([path], path.parent, env={"PYTHONPATH": str(BUILD / "python")})
     said = "memory is one of 'off', 'rss', 'anon', 'uss', 'pss', 'tree', True or False, not "
     assert ended.out.splitlines() == [said + "'swap'", said + "3", said + "b'rss'"], ended.err
+
+
+@pytest.mark.once
+def test_no_memory_is_read_while_the_costs_of_events_are_measured(tmp_path):
+    """It would make the events seem dear. The second profiler measures nothing anew, and opens memory as the first."""
+    (tmp_path / "it.py").write_text("""\
+import clineprof
+def reads():
+    with open("/proc/self/io") as file:
+        return int(file.read().split("syscr: ")[1].split()[0])
+def made(memory):
+    before = reads()
+    clineprof.Profiler(memory=memory).close()
+    return reads() - before
+print(made("anon"), made("rss"))
+""")
+    ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    first, second = map(int, ended.out.split())
+    assert 0 <= first - second < 25  # reads of modules that the first one imports

@@ -67,7 +67,7 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
         PyErr_NoMemory();
         return false;
     }
-    recorder->engine.rss_span = rss_span(recorder);
+    recorder->engine.rss_span = clp_recorder_rss_span(recorder); /* reads would spoil the calibration that comes next */
     (void)clp_hooks_install();
     return true;
 }
