@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares the share of time that each profiler gives to marked lines with their true share.
 
-clineprof is compared with the truth that the same process measures, in turns with the profiled loop: a machine that others
-share may change its speed from one second to the next. line_profiler is compared with a process of its own, as its
+clineprof is compared with the truth that the same process measures, in turns with the profiled loop: a machine that
+others share may change its speed from one second to the next. line_profiler is compared with a process of its own, as its
 errors are far larger than that."""
 import os
 import statistics
@@ -24,8 +24,8 @@ RUNS = 5  # how often each profiler runs in a round
 
 
 def measure(base, variants, options, say):
-    """Returns {case: {"truth" or variant: [(shares, truth), ..]}}, and notes about runs that failed. Shares and truth are
-    lists: the share of all marked lines, or the share of each if the truth has one for each."""
+    """Returns {case: {"truth" or variant: [(shares, truth), ..]}}, and notes about runs that failed. Shares and truth
+    are lists: the share of all marked lines, or the share of each if the truth has one for each."""
     shares, notes = {}, []
     for name, (file, count) in CASES.items():
         say(f"truth: {name}")
@@ -42,6 +42,7 @@ def measure(base, variants, options, say):
 
 
 def command_for(variant):
+    """How the program is to measure the truth beside this profiler (truth/spin.py)."""
     if not variant.name.startswith(TRACERS):
         return "run"
     return "stops" if variant.name.startswith("settrace") else "turns"
@@ -56,7 +57,7 @@ def measure_one(columns, notes, name, variant, path, args, truth):
     if shares and len(truth) == 1:
         shares = [sum(shares)]
     past.append((shares, truth_in(run.output) or truth) if shares else None)
-    if shares is None:
+    if not shares:
         notes.append(f"{name}, {variant.name}: {run.failure or 'no times in its profile'}")
 
 

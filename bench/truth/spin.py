@@ -14,8 +14,8 @@ timed, one behind the other, so that the time of the loop itself is not included
     PROGRAM stops SIZE COUNT does the same, and stops the profiler for the measurement: for a tracer that slows
                              functions which are not profiled
 
-The machine may change its speed from one second to the next, and of sum() and Python code one may become slower than the
-other. So a profiler is compared with the truth of the same process and the same time.
+The machine may change its speed from one second to the next, and of sum() and Python code one may become slower than
+the other. So a profiler is compared with the truth of the same process and the same time.
 """
 import os
 import statistics

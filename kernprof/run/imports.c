@@ -183,17 +183,20 @@ static bool select_cython(struct choice *choice, PyObject *code_file, PyObject *
     const char *name = PyUnicode_AsUTF8(key.name);
     if (name == NULL)
         return false;
-    return !chooses(choice, NULL, name) ||
-           clp_profiler_select_cython(choice->imports->profiler, &key, path, text, last);
+    PyObject *profiler = choice->imports->profiler; /* NULL: another thread has stopped watching */
+    return !chooses(choice, NULL, name) || profiler == NULL ||
+           clp_profiler_select_cython(profiler, &key, path, text, last);
 }
 
-/* Was the module compiled with line tracing? Its file is read for that. */
+/* Was the module compiled with line tracing? Its file is read for that. Leaves no exception. */
 static bool tells_lines(PyObject *helper, PyObject *module)
 {
     PyObject *answer = PyObject_CallMethod(helper, "tells_lines", "O", module);
+    bool tells = answer == Py_True;
 
+    PyErr_Clear();
     Py_XDECREF(answer);
-    return answer == Py_True;
+    return tells;
 }
 
 /* Selects in a source file of a module that Cython has compiled. `file` is as clineprof._boot.cython.functions_in, the
@@ -217,11 +220,12 @@ static bool select_in_cython_file(struct clp_imports *imports, PyObject *helper,
 static void select_in_extension(void *data, PyObject *module)
 {
     struct clp_imports *imports = data;
+    PyObject *profiler = Py_XNewRef(imports->profiler); /* held, as another thread may stop watching meanwhile */
     PyObject *helper = NULL, *files = NULL;
     bool done = true;
 
-    if (PyModule_Check(module) && imports->profiler != NULL && imports->targets.count != 0 &&
-        clp_profiler_misses_cython(imports->profiler) == NULL)
+    if (PyModule_Check(module) && profiler != NULL && imports->targets.count != 0 &&
+        clp_process_misses_cython() == NULL)
         helper = PyImport_ImportModule("clineprof._boot.cython");
     if (helper != NULL)
         files = PyObject_CallMethod(helper, "functions_in", "O", module);
@@ -230,6 +234,7 @@ static void select_in_extension(void *data, PyObject *module)
     PyErr_Clear(); /* a target that matched nothing is told at the end */
     Py_XDECREF(helper);
     Py_XDECREF(files);
+    Py_XDECREF(profiler);
 }
 
 static bool is_extension(PyObject *file)

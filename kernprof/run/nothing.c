@@ -97,8 +97,8 @@ static void add_why_none_ran(struct clp_buf *text, const struct clp_run *run,
     else if (run->end.refused_words)
         clp_buf_add_text(text, "the program exited with 2, as for wrong arguments, before any selected function ran");
     else if (first->compiler != NULL)
-        clp_buf_add_format(text, "no line of a selected function was seen, such as of %s, which %s has compiled",
-                           first->name, first->compiler);
+        clp_buf_add_format(text, "no line of a selected function was seen: %s was compiled by %s", first->name,
+                           first->compiler);
     else
         clp_buf_add_format(text, "no selected function was called, such as %s, %s:%d", first->name,
                            clp_naming_seen_from_here(first->file), (int)first->first_line);

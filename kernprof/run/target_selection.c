@@ -10,8 +10,8 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-/* Calls MODULE.NAME(what), or MODULE.NAME(*what) if `what` is a tuple. Returns a new reference; None when anything fails.
- * Takes the reference to `what`. */
+/* Calls MODULE.NAME(what), or MODULE.NAME(*what) if `what` is a tuple. Returns a new reference; None when anything
+ * fails. Takes the reference to `what`. */
 static PyObject *ask_module(const char *module, const char *name, PyObject *what)
 {
     PyObject *helper = what != NULL ? PyImport_ImportModule(module) : NULL;
@@ -308,8 +308,8 @@ static const char *why_unmatched(const struct clp_targets *targets, const char *
 /* Tells why nothing was selected that this target names. */
 static void explain(const struct clp_target_selection *chosen, const struct clp_target *target)
 {
-    const char *text = target->text, *misses = clp_profiler_misses_cython(chosen->imports.profiler);
-    PyObject *cython = NULL, *nearest = NULL;
+    const char *text = target->text, *misses = clp_process_misses_cython();
+    PyObject *cython, *nearest = NULL;
 
     if (target->left_out != 0) {
         warn(chosen, text, leaves_out(&chosen->imports.targets), Py_None);

@@ -180,8 +180,7 @@ static PyObject *function_of(const void *item)
                 clp_dict_set(dict, "callees",
                              LIST_OF(function->callees, function->callee_count, callee_of)) &&
                 clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&
-                clp_dict_set(dict, "compiled",
-                             text_or_none(function->compiler != NULL ? clp_profile_compiled(function) : NULL)) &&
+                clp_dict_set(dict, "compiled", text_or_none(clp_profile_compiled(function))) &&
                 clp_dict_set(dict, "source", source_of(function)) &&
                 clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed)) &&
                 (!clp_profile_has_spread(function) ||

@@ -83,7 +83,7 @@ struct clp_activation {
     bool continued; /* the stay was suspended; its line event belongs to an earlier activation */
     bool again;     /* the same line already called the same function further down the stack */
     /* Used by tracers: the line of the instruction that was executed last. -1: it has no line; 0: it is on the
-     * cell's line. Less than -1: settrace.c says what. */
+     * cell's line. Less than -1: settrace.c, is_of_callee. */
     int32_t before;
     uint64_t start;
     int64_t start_correction;

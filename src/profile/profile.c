@@ -191,6 +191,8 @@ bool clp_profile_has_spread(const struct clp_profile_function *function)
 
 const char *clp_profile_compiled(const struct clp_profile_function *function)
 {
+    if (function->compiler == NULL)
+        return NULL;
     return strcmp(function->compiler, CLP_CYTHON) == 0
                ? "its lines are seen when it is compiled with linetrace=True and the C macro CYTHON_TRACE=1"
                : "calls of the compiled code are not counted";

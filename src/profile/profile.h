@@ -297,7 +297,7 @@ size_t clp_profile_plain_name(const struct clp_profile_function *function);
 /* The compiler of functions that tell of their lines if it was asked for that. */
 #define CLP_CYTHON "Cython"
 
-/* Returns what a function's compiler means for its numbers, as the end of a sentence. */
+/* Returns what a function's compiler means for its numbers, as the end of a sentence. NULL where it has none. */
 const char *clp_profile_compiled(const struct clp_profile_function *function);
 
 /* Does any line of the function know its least and its most among the processes? */

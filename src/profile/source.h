@@ -60,7 +60,7 @@ struct clp_span clp_source_stripped(struct clp_span text);
 /* Does the line begin like this, its indentation aside? */
 bool clp_source_begins_with(struct clp_span line, const char *word);
 
-/* Does a def or class begin in the line, of Python or of Cython? */
+/* Does a def or class begin in the line? In Cython's language so does another declaration, for which nobody asks. */
 bool clp_source_is_def(struct clp_span line);
 
 #endif

@@ -297,7 +297,7 @@ static const char *behind_blanks(const char *at, const char *end)
     return clp_source_unindented((struct clp_span){at, (size_t)(end - at)}).text;
 }
 
-/* Does the word begin a definition in Cython's language? In Python no other word can follow it. */
+/* Does the word begin a definition in Cython's language? In Python no name can follow it. */
 static bool is_cython_def(const struct scanner *scanner, const char *word, size_t bytes)
 {
     if (!(bytes == 4 && memcmp(word, "cdef", 4) == 0) && !(bytes == 5 && memcmp(word, "cpdef", 5) == 0))

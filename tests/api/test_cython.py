@@ -274,6 +274,24 @@ def test_cython_code_that_nobody_selects_changes_no_hits(built, tracer):
 
 @pytest.mark.once
 @pytest.mark.parametrize("tracer", TRACERS)
+def test_calls_within_a_block_count_once_for_the_block(built, tracer):
+    ended = ckernprof(built, """
+        import traced
+        @profile
+        def main():
+            with profile.block("part"):
+                traced.spin(3)
+                text = "behind"
+            return text
+        profile(traced.fib)
+        main()
+        """, tracer=tracer)
+    assert hits(ended, "part") == {"traced.spin(3)": 1, 'text = "behind"': 1}
+    assert set(hits(ended, "main").values()) <= {1, 2} and hits(ended, "main")["traced.spin(3)"] == 1
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("tracer", TRACERS)
 def test_functions_are_selected_by_hand_and_by_the_decorator(built, tracer):
     ended = ckernprof(built, """
         import marked, traced
@@ -493,8 +511,8 @@ def test_a_function_without_line_tracing_says_what_to_do(built):
     assert ENDED in ended.out
     assert complaints(ended) == [
         f"ckernprof: spin, {built}/plain.pyx:2, was compiled by Cython; {ENDED.partition('; ')[2]}",
-        "ckernprof: nothing was profiled, and no profile is written: no line of a selected function was seen, such as of "
-        "spin, which Cython has compiled"]
+        "ckernprof: nothing was profiled, and no profile is written: no line of a selected function was seen: "
+        "spin was compiled by Cython"]
     ended = ckernprof(built, "import plain\nplain.spin(1)\n", "-p", "plain", tracer=TRACERS[0])
     assert complaints(ended)[0] == f"ckernprof: -p plain: it was compiled by Cython; {ENDED.partition('; ')[2]}"
 

@@ -14,13 +14,14 @@ TELLS = b"PyMonitoring_FireLineEvent" if sys.version_info >= (3, 13) else b"PyTh
 LITERALS = re.compile(r'#[^\n]*|"""(?:\\.|[^\\])*?"""|' r"'''(?:\\.|[^\\])*?'''"
                       r'|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'", re.DOTALL)
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+CODE = type(is_class.__code__)
 told = {}  # {path of a module: does it tell of its lines?}
 NO_FUNCTION = r"(?!extern\b|struct\b|enum\b|union\b|fused\b|packed\b|cppclass\b)"
 OPENS = re.compile(
-    r"^(?P<indent>[ \t]*)(?:"
+    r"(?P<indent>[ \t]*)(?:"
     r"(?:cdef[ \t]+|cpdef[ \t]+)?class[ \t]+(?P<cls>\w+)"
     r"|(?:async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\("
-    rf"|(?:cdef|cpdef)[ \t]+{NO_FUNCTION}[^=#(\n]*?(?P<cname>\w+)[ \t]*\()", re.MULTILINE)
+    rf"|(?:cdef|cpdef)[ \t]+{NO_FUNCTION}(?:\([^)]*\)[ \t]*)?[^=#(]*?(?P<cname>\w+)[ \t]*\()")
 
 
 def is_function(thing):
@@ -43,16 +44,22 @@ def place_of(function):
 def code_of(function):
     """Its code; None if it stands in no file, as what Cython itself adds to classes, "(tree fragment)"."""
     code = getattr(function, "__code__", None)
-    return code if code is not None and not code.co_filename.startswith("(") else None
+    return code if type(code) is CODE and not code.co_filename.startswith("(") else None
 
 
 def last_line(code):
     return max([line for _, _, line in code.co_lines() if line] or [code.co_firstlineno])
 
 
+def text_of(module, name):
+    """A text that the module has under this name, such as its __file__; None if it has none, or is no module. A module
+    may have a __getattr__, which is the program's code."""
+    text = vars(module).get(name) if type(module) is MODULE else None
+    return text if type(text) is str else None
+
+
 def file_of(module):
-    file = getattr(module, "__file__", None)
-    return file if type(file) is str else None
+    return text_of(module, "__file__")
 
 
 def tells_lines(module):
@@ -140,61 +147,64 @@ def why_unseen(target, missing):
 
 def names(target, module):
     """Does the target name the module, something in it, or its source file?"""
+    named = (target + ".").startswith((text_of(module, "__name__") or "") + ".")
     codes = [code for code in map(code_of, members(module)) if code is not None]
-    if (target + ".").startswith(module.__name__ + "."):
-        return codes != []
-    return any(os.path.realpath(target) == os.path.realpath(source_of(file, module)[0])
-               for file in {code.co_filename for code in codes} if os.path.basename(file) == os.path.basename(target))
+    return codes != [] and (named or any(
+        os.path.realpath(target) == os.path.realpath(source_of(file, module)[0])
+        for file in {code.co_filename for code in codes} if os.path.basename(file) == os.path.basename(target)))
 
 
 def members(module):
-    """The functions of Cython's in the module and its classes."""
+    """The functions of Cython's that are defined in the module and its classes."""
+    own = text_of(module, "__name__")
     waiting, seen = list(vars(module).values()), set()
     for thing in waiting:
         if id(thing) in seen:
             continue
         seen.add(id(thing))
         if is_function(thing):
-            yield thing
             waiting.append(vars(thing).get("__wrapped__"))
-        elif type(thing) in (classmethod, staticmethod) and is_function(thing.__func__):
-            yield thing.__func__
-        elif is_class(thing) and home_of(thing) == module.__name__:
+            if thing.__module__ == own:
+                yield thing
+        elif type(thing) in (classmethod, staticmethod):
+            waiting.append(thing.__func__)
+        elif type(thing) is property:
+            waiting += [thing.fget, thing.fset, thing.fdel]
+        elif is_class(thing) and is_of(thing, own):
             waiting.extend(dict_of(thing).values())
+
+
+def is_of(thing, own):
+    """Is it a class of the module with this name?"""
+    try:
+        return home_of(thing) == own
+    except AttributeError:
+        return False
 
 
 def defined_in(text):
     """[(qualified name, first line)] of the functions that a text of Cython's language defines, `cdef` ones too. A
     function begins at its first decorator."""
     text = LITERALS.sub(blank, text)
-    lines, found, above, number, counted = text.split("\n"), [], [], 0, 0
-    for match in OPENS.finditer(text):
-        number += text.count("\n", counted, match.start())
-        counted, indent = match.start(), len(match["indent"])
-        if match["cname"] and not is_definition(text, match.end()):
-            continue
-        above = [(at, part) for at, part in above if is_within(lines, at, number, indent)]
-        name, kind = match["cls"] or match["name"] or match["cname"], "." if match["cls"] else ".<locals>."
-        if not match["cls"]:
-            found.append(("".join(part for _, part in above) + name, decorated_from(lines, number)))
-        above.append((number, name + kind))
+    lines, found, above, start = text.split("\n"), [], [], 0
+    for number, line in enumerate(lines):
+        bare = line.lstrip()
+        if bare and bare[0] not in ")]}#":  # brackets that end a header stand where the header does
+            while above and above[-1][0] >= len(line) - len(bare):
+                above.pop()
+        match = OPENS.match(line)
+        if match and (not match["cname"] or is_definition(text, start + match.end())):
+            name, kind = match["cls"] or match["name"] or match["cname"], "." if match["cls"] else ".<locals>."
+            if not match["cls"]:
+                found.append(("".join(part for _, part in above) + name, decorated_from(lines, number)))
+            above.append((len(match["indent"]), name + kind))
+        start += len(line) + 1
     return found
 
 
 def blank(match):
     """A comment or string without what may look like code in it."""
     return "#" if match[0].startswith("#") else '""' + "\n" * match[0].count("\n")
-
-
-def is_within(lines, at, number, indent):
-    """Is lines[number], indented so far, within the body that lines[at] opens? Not if anything between them is indented
-    no further than lines[at], but for the brackets that end its header."""
-    def indent_of(line):
-        return len(line) - len(line.lstrip())
-
-    own = indent_of(lines[at])
-    return indent > own and all(indent_of(line) > own for line in lines[at + 1:number]
-                                if line.strip() and line.lstrip()[0] not in ")]}#")
 
 
 def is_definition(text, at):

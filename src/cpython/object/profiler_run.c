@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpython/windows/cython_selecting.h"
 #include "profiler_run.h"
 #include "heap/heap_results.h"
 #include "profile/snapshot.h"
@@ -60,9 +59,8 @@ bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
     return done;
 }
 
-const char *clp_profiler_misses_cython(PyObject *profiler)
+const char *clp_process_misses_cython(void)
 {
-    (void)profiler;
     return clp_cython_missing(clp_process_recorder());
 }
 

@@ -66,10 +66,11 @@ bool clp_profiler_exchanges_code(PyObject *profiler);
 bool clp_profiler_prepare_function(PyObject *profiler, PyObject *function,
                                    const struct clp_chooser *chooser);
 
-/* Returns what clp_cython_missing does, for this profiler. */
-const char *clp_profiler_misses_cython(PyObject *profiler);
+/* Returns what clp_cython_missing does. */
+const char *clp_process_misses_cython(void);
 
-/* Does what clp_cython_select_at does, for this profiler. */
+/* Does what clp_cython_select_at does, for this profiler. After the end of the program, and of a closed profiler, nothing
+ * is selected. */
 bool clp_profiler_select_cython(PyObject *profiler, const struct clp_cython_key *key, PyObject *path, PyObject *text,
                                 int32_t last_line);
 

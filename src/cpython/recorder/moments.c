@@ -305,9 +305,9 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     return moment;
 }
 
-/* Leaves the time of what runs Python code out of all lines, except for events that it caused itself. Behind a read the
- * rest of the event is left out, too: the caches have lost our code, so that it takes some 50 ns longer. A rest that is
- * longer than the read is a wait for the processor, which the line has. */
+/* Leaves the time of what runs Python code out of all lines, except for events that it caused itself. Behind a read
+ * the caches no longer hold this code, so what is left of the event takes some 50 ns more; that is left out, too. If it
+ * is longer than the read, the thread waits for the processor, and the line has that time. */
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 {
     const struct clp_recorder *recorder = clp_recorder_of(thread);

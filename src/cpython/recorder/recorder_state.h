@@ -69,10 +69,10 @@ struct clp_blocks {
 
 /* Functions of Cython (tracers/cython.h). */
 struct clp_cython {
-    struct clp_hashmap functions; /* a hash of file and first line -> struct clp_cython_function, owned */
+    struct clp_hashmap functions; /* code object, or hash of file and first line -> struct clp_cython_function, owned */
     bool monitored; /* events come from sys.monitoring, under the id `tool` */
     int tool;
-    int64_t cost; /* of an event in 1/256 ticks, without what the tracer's own events cost, too */
+    int64_t cost; /* of what surrounds the recording of an event, in 1/256 ticks; 0 where calibration has it (3.12) */
 };
 
 /* What is needed to be told of garbage collections (gc_calls.h). */

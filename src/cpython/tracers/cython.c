@@ -36,12 +36,14 @@ static struct clp_cython_function *get(const struct clp_recorder *recorder, uint
     return clp_hashmap_get(&recorder->cython.functions, key, &found) ? (void *)(uintptr_t)found : NULL;
 }
 
-/* Is it the function at this line whose code has this name? What a class holds as a property is __get__ to Cython.
- * Other code may begin on the same line: that of a lambda, or of a generator expression. */
+/* Is it the function at this line whose code has this name? Cython calls a property's functions __get__, __set__ and
+ * __del__, and variants of a fused function __pyx_... Other code may begin on the same line: that of a lambda, or of a
+ * generator expression. */
 static bool is_it(const struct clp_cython_function *function, PyObject *file, int32_t first_line, const char *name)
 {
     return function != NULL && function->first_line == first_line && PyUnicode_Compare(function->file, file) == 0 &&
-           (strcmp(function->name, name) == 0 || strncmp(name, "__", 2) == 0);
+           (strcmp(function->name, name) == 0 || strncmp(name, "__pyx_", 6) == 0 || strcmp(name, "__get__") == 0 ||
+            strcmp(name, "__set__") == 0 || strcmp(name, "__del__") == 0);
 }
 
 /* Finds a function by the address of its code, which it holds, or by its place. */

@@ -26,7 +26,7 @@ struct clp_cython_key {
     int32_t first_line;
 };
 
-/* A function of Cython. */
+/* A function of Cython. It is never freed. */
 struct clp_cython_function {
     PyObject *code, *file; /* owned; `code` may be NULL */
     char *name;            /* owned: the last part of its name */
@@ -49,7 +49,7 @@ bool clp_cython_add(struct clp_recorder *recorder, const struct clp_cython_key *
 /* The function of this code; NULL: nobody has selected it. */
 struct clp_cython_function *clp_cython_find(const struct clp_recorder *recorder, PyObject *code);
 
-/* A body begins; a line begins; the body is left, or suspended. */
+/* In the running thread a body begins; a line begins; the body is left, or suspended. They leave no exception. */
 void clp_cython_enter(struct clp_cython_function *function);
 void clp_cython_line(struct clp_cython_function *function, int32_t line);
 void clp_cython_leave(struct clp_cython_function *function);

@@ -11,11 +11,17 @@
 static struct clp_recorder *hooked;
 static PyObject *disable; /* owned: sys.monitoring.DISABLE; NULL: not needed yet */
 
-/* What a callback answers for code that nobody has selected. The line on top has called that code, or lies above it. */
-static PyObject *not_selected(void)
+/* Takes an event of code that nobody has selected off the line on top, in whose time it lies. */
+static void charge_line(void)
 {
     if (clp_thread_here != NULL)
         clp_engine_add_cost(clp_thread_here, hooked->cython.cost);
+}
+
+/* What a callback answers for code that nobody has selected. */
+static PyObject *not_selected(void)
+{
+    charge_line();
     return Py_NewRef(disable);
 }
 
@@ -23,11 +29,12 @@ static PyObject *not_selected(void)
  * exception, which goes on. */
 static PyObject *on_start(PyObject *nothing, PyObject *const *args, Py_ssize_t count)
 {
-    struct clp_cython_function *function = PyErr_Occurred() ? NULL : clp_cython_find(hooked, args[0]);
+    struct clp_cython_function *function;
 
     (void)nothing, (void)count;
     if (PyErr_Occurred())
         return NULL;
+    function = clp_cython_find(hooked, args[0]);
     if (function == NULL)
         return not_selected();
     clp_cython_enter(function);
@@ -64,6 +71,8 @@ static PyObject *on_unwind(PyObject *nothing, PyObject *const *args, Py_ssize_t 
     (void)nothing, (void)count;
     if (function != NULL)
         clp_cython_leave(function);
+    else
+        charge_line();
     Py_RETURN_NONE;
 }
 
@@ -112,13 +121,15 @@ static bool measure_cost(struct clp_recorder *recorder)
     uint64_t least = UINT64_MAX;
     bool done = code != NULL;
 
+    recorder->cython.cost = 0; /* these events belong to no line */
     for (int i = 0; done && i < COST_TRIALS; i++) {
         uint64_t start = clp_clock_read(&recorder->clock);
         done = send(recorder->cython.tool, code);
         uint64_t ticks = clp_clock_read(&recorder->clock) - start;
         least = ticks < least ? ticks : least;
     }
-    recorder->cython.cost = (int64_t)(least * 256 / COST_EVENTS);
+    if (done)
+        recorder->cython.cost = (int64_t)(least * CLP_CORRECTION_ONE / COST_EVENTS);
     Py_XDECREF(code);
     return done;
 }
@@ -127,12 +138,15 @@ static bool measure_cost(struct clp_recorder *recorder)
 static void free_tool(int tool)
 {
     (void)clp_sysmon_call("set_events", "(ii)", tool, 0);
-    for (size_t i = 0; i < HANDLER_COUNT; i++)
+    PyErr_Clear();
+    for (size_t i = 0; i < HANDLER_COUNT; i++) {
         (void)clp_sysmon_call("register_callback", "(ilO)", tool, clp_sysmon_event(handlers[i].ml_name), Py_None);
+        PyErr_Clear();
+    }
     (void)clp_sysmon_call("free_tool_id", "(i)", tool);
 }
 
-bool clp_cython_monitor(struct clp_recorder *recorder)
+static bool begin(struct clp_recorder *recorder)
 {
     static const int tool_ids[] = {3, 4, 5, 2, 1, 0, -1};
     struct clp_cython *cython = &recorder->cython;
@@ -151,11 +165,20 @@ bool clp_cython_monitor(struct clp_recorder *recorder)
     if (register_all(cython->tool, &events) && measure_cost(recorder) &&
         clp_sysmon_call("set_events", "(il)", cython->tool, events))
         return true;
-    clp_cython_stop_monitoring(recorder);
+    clp_cython_end(recorder);
     return false;
 }
 
-void clp_cython_stop_monitoring(struct clp_recorder *recorder)
+bool clp_cython_begin(struct clp_recorder *recorder)
+{
+    if (begin(recorder))
+        return true;
+    PyErr_Clear();
+    return PyErr_WarnEx(PyExc_RuntimeWarning, "clineprof: lines of Cython's functions are not seen, because other "
+                                              "tools hold all six ids of sys.monitoring", 1) == 0;
+}
+
+void clp_cython_end(struct clp_recorder *recorder)
 {
     struct clp_cython *cython = &recorder->cython;
 
@@ -170,13 +193,13 @@ void clp_cython_stop_monitoring(struct clp_recorder *recorder)
 
 #else
 
-bool clp_cython_monitor(struct clp_recorder *recorder)
+bool clp_cython_begin(struct clp_recorder *recorder)
 {
     (void)recorder;
     return true;
 }
 
-void clp_cython_stop_monitoring(struct clp_recorder *recorder)
+void clp_cython_end(struct clp_recorder *recorder)
 {
     (void)recorder;
 }

@@ -10,11 +10,12 @@
 
 #include "cpython/recorder/recorder_state.h"
 
-/* Begins the events where there are functions of Cython and a window is open. False with an exception set. Does
+/* Begins the events where there are functions of Cython and a window is open, unless they have begun. Where other tools
+ * leave no room for that, a warning says so. Runs Python code. False with an exception set: warnings are errors. Does
  * nothing before 3.13. */
-bool clp_cython_monitor(struct clp_recorder *recorder);
+bool clp_cython_begin(struct clp_recorder *recorder);
 
 /* Ends them. An exception that is set stays set. */
-void clp_cython_stop_monitoring(struct clp_recorder *recorder);
+void clp_cython_end(struct clp_recorder *recorder);
 
 #endif

@@ -231,7 +231,8 @@ static PyObject *on_handled(PyObject *callable, PyObject *const *args, size_t na
     Py_RETURN_NONE;
 }
 
-/* Does the body on top run this code? If not, a body without a frame, such as one of Cython's, is left on top of it. */
+/* Does the body on top run this code? If not, the event is the exit of a body without a frame (Cython), which this body
+ * has called. */
 static bool runs_code(const struct clp_recorder *recorder, const struct clp_thread *thread, PyObject *code)
 {
     return CLP_LIKELY(thread->top->code == (uintptr_t)code) || clp_recorder_traced(recorder, code) != NULL;

@@ -371,12 +371,12 @@ static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what
         note_line(thread, frame);
 }
 
-/* The body with this frame, if only bodies of Cython, which have none, lie above it; else NULL. */
+/* The body with this frame, if only bodies of Cython, which have none, and open blocks lie above it; else NULL. */
 static struct clp_activation *body_below(const struct clp_thread *thread, const PyFrameObject *frame)
 {
     struct clp_activation *at = thread->top;
 
-    while (at->frame == NULL && at != thread->stack)
+    while (at != thread->stack && at->frame != frame && (at->frame == NULL || hooked->blocks.stays != NULL))
         at--;
     return at->frame == frame ? at : NULL;
 }
@@ -393,8 +393,10 @@ static bool is_of_callee(const struct clp_thread *thread, PyFrameObject *frame, 
         return false;
     if (what == PyTrace_CALL) {
         selected = selected_of(frame);
-        if (selected == NULL || clp_compat_frame_offset(frame) == selected->shape.entry)
-            return false; /* the body begins: nothing told that another one with this frame has ended */
+        int offset = clp_compat_frame_offset(frame);
+        if (selected == NULL || offset == selected->shape.entry ||
+            clp_code_lines_marked(&selected->shape, offset, CLP_UNIT_YIELDS))
+            return false; /* the body begins or resumes: nothing told that it has ended, or was suspended, before */
         body->before = (body->before < CLP_NO_LINE ? body->before : INT32_MIN) + 1;
         return true;
     }

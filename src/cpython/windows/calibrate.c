@@ -15,9 +15,9 @@
  * The interpreter adapts an instruction to what it meets (PEP 659), but not an instruction that must tell of a
  * line. So a line that begins with the load of a global is slower. globals() has such lines only.
  *
- * A tracer that is called for all code also slows the bare functions once it runs, so for such a tracer those count
- * that ran before it started. What they take longer beside it is the cost of a foreign event. A foreign call costs more than its events, because the interpreter calls a traced function more
- * slowly.
+ * A tracer that is called for all code also slows bare functions. So its costs are found against bare runs from before
+ * it started, and the cost of a foreign event against bare runs beside it. A foreign call costs more than its events: the
+ * interpreter calls a traced function more slowly.
  *
  * The code is compiled twice, because selecting belongs to a code object. Everything is measured twice: how far
  * the results lie apart says how well the costs are known. */
@@ -198,7 +198,7 @@ struct subject {
     int64_t ticks[ROUNDS], lines[CLP_TIMING_LINES][ROUNDS]; /* ascending */
 };
 
-#define MOST_SUBJECTS 12
+#define MOST_SUBJECTS 12 /* all loops of two copies of the program */
 
 /* What is timed together, because the machine may be slower a moment later. */
 struct subjects {

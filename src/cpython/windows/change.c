@@ -21,7 +21,7 @@ static void rest(struct clp_recorder *recorder)
 
     clp_gc_calls_leave(recorder);
     clp_blocks_rest(recorder);
-    clp_cython_stop_monitoring(recorder);
+    clp_cython_end(recorder);
     clp_code_copies_leave();
     recorder->fallback = NULL;
     if (fallback != NULL)

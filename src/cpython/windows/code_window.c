@@ -236,8 +236,6 @@ static bool open_window(struct clp_code_window *window)
     clp_gc_calls_watch(window->recorder);
     window->open = true;
     window->recorder->open++;
-    if (!clp_cython_monitor(window->recorder))
-        PyErr_Clear(); /* lines of Cython's functions are not seen; who has selected them was told */
     count_open(window);
     bool done = settle_open(window);
     return set_counting(window) && done;
@@ -245,10 +243,11 @@ static bool open_window(struct clp_code_window *window)
 
 bool clp_code_window_open(struct clp_code_window *window)
 {
+    struct clp_recorder *recorder = window->recorder;
     bool done = false;
 
-    if (window->recorder != NULL)
-        clp_modules_watch(window->recorder);
+    if (recorder != NULL)
+        clp_modules_watch(recorder);
     clp_program_counters_look();
     if (!clp_turn_begin())
         return false;
@@ -257,7 +256,7 @@ bool clp_code_window_open(struct clp_code_window *window)
         clp_code_window_release(window);
     }
     clp_turn_end();
-    return done;
+    return done && clp_cython_begin(recorder);
 }
 
 /* Stops counting, and leaves code as it is. */
@@ -344,7 +343,7 @@ static void give_up(struct clp_code_window *window)
     if (--recorder->windows == 0) {
         clp_compile_calls_leave();
         clp_modules_unwatch();
-        clp_cython_stop_monitoring(recorder);
+        clp_cython_end(recorder);
         clp_blocks_stop(recorder); /* the program's audit hooks may make windows again */
     }
 }

@@ -23,7 +23,9 @@ const char *clp_cython_missing(const struct clp_recorder *recorder)
 
 bool clp_cython_is(PyObject *object)
 {
-    return strstr(Py_TYPE(object)->tp_name, "cython_function") != NULL;
+    const char *dot = strrchr(Py_TYPE(object)->tp_name, '.'), *name = dot != NULL ? dot + 1 : Py_TYPE(object)->tp_name;
+
+    return strcmp(name, "cython_function_or_method") == 0 || strcmp(name, "fused_cython_function") == 0;
 }
 
 /* Stores the text. Returns its number, or CLP_TEXT_NONE. */
@@ -49,17 +51,17 @@ static uint32_t count_lines(const struct place *place)
     return last >= first && last - first < (int)CLP_FUNCTION_MOST_LINES ? (uint32_t)(last - first) + 1 : 1;
 }
 
-static bool is_word_end(char c)
+static bool is_word_byte(char c)
 {
-    return c == ' ' || c == '\t' || c == '(';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (c & 0x80) != 0;
 }
 
-/* Does the line have the word `for`? */
+/* Does the line have the word `for`, before any comment? */
 static bool has_loop(struct clp_span line)
 {
-    for (size_t i = 0; i + 4 <= line.bytes; i++)
-        if (memcmp(line.text + i, "for", 3) == 0 && is_word_end(line.text[i + 3]) &&
-            (i == 0 || is_word_end(line.text[i - 1]) || line.text[i - 1] == '['))
+    for (size_t i = 0; i + 3 <= line.bytes && line.text[i] != '#'; i++)
+        if (memcmp(line.text + i, "for", 3) == 0 && (i + 3 == line.bytes || !is_word_byte(line.text[i + 3])) &&
+            (i == 0 || !is_word_byte(line.text[i - 1])))
             return true;
     return false;
 }
@@ -87,36 +89,21 @@ static bool add(struct clp_code_window *window, const struct place *place, uint3
 {
     struct clp_recorder *recorder = window->recorder;
     uint32_t number, count = count_lines(place);
-    uint8_t *instructions = clp_mem_alloc(&recorder->mem, count, 1), *loops = NULL;
+    uint8_t *loops;
     const struct clp_function wanted = {
         .first_line = place->key.first_line,
         .lowest_line = place->key.first_line,
         .line_count = count,
         .text = text,
-        .instructions = instructions,
     };
+    bool done = clp_code_window_add_function(window, place->path, place->key.name, &wanted, &number);
 
-    if (instructions == NULL)
-        PyErr_NoMemory();
-    bool done = instructions != NULL &&
-                clp_code_window_add_function(window, place->path, place->key.name, &wanted, &number);
-    clp_mem_free(&recorder->mem, instructions, count, 1);
     if (done && !place->tells)
         recorder->engine.functions.items[number].compiler = CLP_CYTHON;
     if (!done || !place->tells)
         return done;
     loops = find_loops(recorder, place, count);
     return loops != NULL && clp_cython_add(recorder, &place->key, number, loops, count);
-}
-
-/* Begins the events. Where other tools leave no room for that, a warning says so. */
-static bool monitor(struct clp_recorder *recorder)
-{
-    if (clp_cython_monitor(recorder))
-        return true;
-    PyErr_Clear();
-    return PyErr_WarnEx(PyExc_RuntimeWarning, "clineprof: lines of Cython's functions are not seen, because other "
-                                              "tools hold all six ids of sys.monitoring", 1) == 0;
 }
 
 static bool select_there(struct clp_code_window *window, const struct place *place)
@@ -133,7 +120,7 @@ static bool select_there(struct clp_code_window *window, const struct place *pla
     bool done = known != NULL ? clp_code_window_add(window, known->selected.function, true)
                               : add(window, place, text);
     clp_code_window_release(window);
-    return done && monitor(recorder);
+    return done && clp_cython_begin(recorder);
 }
 
 bool clp_cython_select_at(struct clp_code_window *window, const struct clp_cython_key *key, PyObject *path,
@@ -167,6 +154,8 @@ bool clp_cython_remove(struct clp_code_window *window, PyObject *object)
 
     if (code != NULL)
         known = clp_cython_find(window->recorder, code);
+    if (known != NULL && known->code != NULL && known->code != code)
+        known = NULL; /* another function at the same place, such as a variant of a fused one */
     Py_XDECREF(code);
     return code != NULL && (known == NULL || clp_code_window_remove(window, known->selected.function));
 }
