@@ -201,7 +201,12 @@ def hits(ended, name):
     return {line.text.strip(): line.hits for line in function.lines}
 
 
+def calls(ended, name):
+    return sum(edge.calls for edge in ended.lprof.edges if edge.callee.name == name)
+
+
 def assert_main_ran_once(ended):
+    assert calls(ended, "main") == 1
     main, = [function for function in ended.lprof.functions if function.name == "main"]
     assert [line.hits for line in main.lines] == [1] * 21, hits(ended, "main")
 
@@ -288,6 +293,7 @@ def test_calls_within_a_block_count_once_for_the_block(built, tracer):
         """, tracer=tracer)
     assert hits(ended, "part") == {"traced.spin(3)": 1, 'text = "behind"': 1}
     assert set(hits(ended, "main").values()) <= {1, 2} and hits(ended, "main")["traced.spin(3)"] == 1
+    assert calls(ended, "main") == calls(ended, "part") == 1
 
 
 @pytest.mark.once
