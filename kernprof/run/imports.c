@@ -224,8 +224,8 @@ static void select_in_extension(void *data, PyObject *module)
     PyObject *helper = NULL, *files = NULL;
     bool done = true;
 
-    if (PyModule_Check(module) && profiler != NULL && imports->targets.count != 0 &&
-        clp_process_misses_cython() == NULL)
+    if (profiler != NULL && imports->targets.count != 0 && clp_process_misses_cython() == NULL &&
+        clp_cython_made(module))
         helper = PyImport_ImportModule("clineprof._boot.cython");
     if (helper != NULL)
         files = PyObject_CallMethod(helper, "functions_in", "O", module);

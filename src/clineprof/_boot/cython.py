@@ -5,11 +5,11 @@ A module that was compiled with line tracing calls a function of the interpreter
 function's name. Cython puts a path into code objects that is mostly relative to the folder where it was run.
 """
 import os
-import re
 import sys
 
-from clineprof._boot.targets import MODULE, dict_of, home_of, is_class
+from clineprof._boot.targets import MODULE, dict_of, home_of, is_class, stdlib
 
+re = stdlib("re")
 TELLS = b"PyMonitoring_FireLineEvent" if sys.version_info >= (3, 13) else b"PyThreadState_EnterTracing"
 LITERALS = re.compile(r'#[^\n]*|"""(?:\\.|[^\\])*?"""|' r"'''(?:\\.|[^\\])*?'''"
                       r'|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'", re.DOTALL)

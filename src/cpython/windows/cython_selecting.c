@@ -28,6 +28,28 @@ bool clp_cython_is(PyObject *object)
     return strcmp(name, "cython_function_or_method") == 0 || strcmp(name, "fused_cython_function") == 0;
 }
 
+static bool holds(PyObject *names, bool with_classes)
+{
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    bool found = false;
+
+    while (!found && PyDict_Next(names, &at, &name, &value)) {
+        PyObject *within = with_classes && PyType_Check(value) ? clp_compat_class_dict(value) : NULL;
+        found = clp_cython_is(value) || (within != NULL && PyDict_Check(within) && holds(within, false));
+        Py_XDECREF(within);
+    }
+    return found;
+}
+
+bool clp_cython_made(PyObject *module)
+{
+    bool made = PyModule_Check(module) && holds(PyModule_GetDict(module), true);
+
+    PyErr_Clear();
+    return made;
+}
+
 /* Stores the text. Returns its number, or CLP_TEXT_NONE. */
 static uint32_t store_text(struct clp_recorder *recorder, const struct place *place)
 {

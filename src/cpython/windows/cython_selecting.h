@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Selects functions that Cython has compiled (cpython/tracers/cython.h). What must be known of them is found out in
- * Python: clineprof._boot.cython. Protected as recorder_state.h says; all but the first two functions run Python code. */
+ * Python: clineprof._boot.cython. Protected as recorder_state.h says; all but the first three functions run Python code. */
 #ifndef CLP_CYTHON_SELECTING_H
 #define CLP_CYTHON_SELECTING_H
 
@@ -13,6 +13,9 @@ const char *clp_cython_missing(const struct clp_recorder *recorder);
 
 /* Is the object a function that Cython has compiled? Runs no code of the program. */
 bool clp_cython_is(PyObject *object);
+
+/* Does the module, or a class in it, hold such a function? Runs no code of the program. Leaves no exception. */
+bool clp_cython_made(PyObject *module);
 
 /* Selects the function that the object is. One that was compiled without line tracing is selected, too, and its report
  * says what to do. Returns 1; 0 if the object is of another kind; -1 with an exception set. */
