@@ -144,7 +144,7 @@ def test_gdb_opens_a_window_in_a_process_that_does_not_listen(target, tmp_path):
         code, out, err = attach(loop, "-s", "0.3")
         assert code == 0, err
         assert hits(tmp_path, loop.line("# counted")) > 100
-    assert mapped(loop.pid) <= before  # the allocator may give some back
+    assert mapped(loop.pid) < before + 3  # the allocator may give some back or split one; three windows leave nothing
     assert lives(loop)
 
 

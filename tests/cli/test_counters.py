@@ -3,6 +3,7 @@
 (clineprof.counter) by line. The truth is what the program does, or what the system tells it around what a line does."""
 import json
 import os
+import re
 import sys
 import textwrap
 
@@ -392,9 +393,10 @@ def test_comparisons_and_limits(tmp_path):
         """))
         assert run_ckernprof(["-l", "--io", "--cpu", "--counters", "switches", "-o", name + ".lprof", "prog.py"],
                              tmp_path).code == 0
-    for measure, change in ("read", "+76.294 MiB"), ("switches", "+399"), ("counter1", "+4000000"):
+    # each nap is a switch; on a busy machine there may be some more
+    for measure, change in ("read", r"\+76.294 MiB"), ("switches", r"\+(399|4\d\d)\b"), ("counter1", r"\+4000000"):
         told = run_viewer(["diff", "--measure", measure, "old.lprof", "new.lprof"], tmp_path).out
-        assert change in told, (measure, told)
+        assert re.search(change, told), (measure, told)
     broken = run_viewer(["diff", "--measure", "wait", "--fail-on", "read>+10MB,wait>+0", "old.lprof", "new.lprof"], tmp_path)
     assert broken.code == 3 and "breaks read>+10MB" in broken.out and "breaks wait>+0" in broken.out
 
