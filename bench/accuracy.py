@@ -2,8 +2,8 @@
 """Compares the share of time that each profiler gives to marked lines with their true share.
 
 clineprof is compared with the truth that the same process measures, in turns with the profiled loop: a machine that
-others share may change its speed from one second to the next. line_profiler is compared with a process of its own, as its
-errors are far larger than that."""
+others share may change its speed from one second to the next. line_profiler is compared with a process of its own, as
+its errors are far larger than that."""
 import os
 import statistics
 

@@ -24,6 +24,15 @@ static inline bool clp_source_is_line_end(char c)
     return c == '\n' || c == '\r';
 }
 
+/* Can the byte be part of a name, a keyword or a number? Bytes beyond ASCII can. */
+static inline bool clp_source_is_word_byte(char c)
+{
+    unsigned char byte = (unsigned char)c;
+
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || byte >= 0x80;
+}
+
 /* Where the next line begins, when a line ends at `at`. */
 const char *clp_source_behind_line_end(const char *at, const char *end);
 

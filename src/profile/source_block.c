@@ -265,14 +265,6 @@ static void scan_format_text(struct scanner *scanner)
     }
 }
 
-static bool is_word_byte(char c)
-{
-    unsigned char byte = (unsigned char)c;
-
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') || byte == '_' || byte >= 0x80;
-}
-
 static bool has_letter(const char *word, size_t bytes, char letter)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -303,7 +295,7 @@ static bool is_cython_def(const struct scanner *scanner, const char *word, size_
     if (!(bytes == 4 && memcmp(word, "cdef", 4) == 0) && !(bytes == 5 && memcmp(word, "cpdef", 5) == 0))
         return false;
     const char *next = behind_blanks(word + bytes, scanner->end);
-    return next > word + bytes && next < scanner->end && is_word_byte(*next);
+    return next > word + bytes && next < scanner->end && clp_source_is_word_byte(*next);
 }
 
 static enum token token_of_word(const struct scanner *scanner, const char *word, size_t bytes)
@@ -346,7 +338,7 @@ static void scan_word(struct scanner *scanner)
 {
     const char *word = scanner->at;
 
-    while (scanner->at < scanner->end && is_word_byte(*scanner->at))
+    while (scanner->at < scanner->end && clp_source_is_word_byte(*scanner->at))
         scanner->at++;
     size_t bytes = (size_t)(scanner->at - word);
     bool quoted = scanner->at < scanner->end && (*scanner->at == '\'' || *scanner->at == '"');
@@ -419,7 +411,7 @@ static void scan_token(struct scanner *scanner)
         scan_comment(scanner);
     else if (c == '\\')
         take_escaped(scanner);
-    else if (c == '\'' || c == '"' || is_word_byte(c))
+    else if (c == '\'' || c == '"' || clp_source_is_word_byte(c))
         scan_word(scanner);
     else
         scan_operator(scanner);

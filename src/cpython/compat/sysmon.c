@@ -70,4 +70,27 @@ int clp_sysmon_take(const int *wanted)
     return -1;
 }
 
+bool clp_sysmon_register(int tool, PyMethodDef *handlers, size_t count, PyObject *self, long *events)
+{
+    *events = 0;
+    for (size_t i = 0; i < count; i++) {
+        long bit = clp_sysmon_event(handlers[i].ml_name);
+        PyObject *function = bit < 0 ? NULL : PyCFunction_New(&handlers[i], self);
+        if (function == NULL || !clp_sysmon_call("register_callback", "(ilN)", tool, bit, function))
+            return false;
+        *events |= bit;
+    }
+    return true;
+}
+
+void clp_sysmon_free(int tool, const PyMethodDef *handlers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        (void)clp_sysmon_call("register_callback", "(ilO)", tool, clp_sysmon_event(handlers[i].ml_name), Py_None);
+        PyErr_Clear();
+    }
+    (void)clp_sysmon_call("free_tool_id", "(i)", tool);
+    PyErr_Clear();
+}
+
 #endif

@@ -24,6 +24,13 @@ bool clp_sysmon_is_foreign(int tool);
  * exception set when none is free. */
 int clp_sysmon_take(const int *wanted);
 
+/* Registers callbacks of the tool: functions with `self`, which may be NULL, each for the event that its ml_name names.
+ * *events becomes the set of these events. Returns false with an exception set; some may be registered then. */
+bool clp_sysmon_register(int tool, PyMethodDef *handlers, size_t count, PyObject *self, long *events);
+
+/* Removes these callbacks and gives the id back. Leaves no exception. */
+void clp_sysmon_free(int tool, const PyMethodDef *handlers, size_t count);
+
 #endif
 
 #endif

@@ -79,23 +79,12 @@ static PyMethodDef handlers[] = {
 
 #define HANDLER_COUNT (sizeof handlers / sizeof *handlers)
 
-static bool register_one(struct source *source, PyObject *capsule, PyMethodDef *handler)
-{
-    long bit = clp_sysmon_event(handler->ml_name);
-    PyObject *function = bit < 0 ? NULL : PyCFunction_New(handler, capsule);
-
-    source->events |= bit < 0 ? 0 : bit;
-    return function != NULL &&
-           clp_sysmon_call("register_callback", "(ilN)", source->tool, bit, function);
-}
-
 static bool register_all(struct clp_recorder *recorder, struct source *source)
 {
     PyObject *capsule = PyCapsule_New(recorder, NULL, NULL);
-    bool done = capsule != NULL;
+    bool done = capsule != NULL &&
+                clp_sysmon_register(source->tool, handlers, HANDLER_COUNT, capsule, &source->events);
 
-    for (size_t i = 0; done && i < HANDLER_COUNT; i++)
-        done = register_one(source, capsule, &handlers[i]);
     Py_XDECREF(capsule);
     return done;
 }
@@ -104,11 +93,8 @@ static void free_source(struct clp_recorder *recorder)
 {
     struct source *source = recorder->blocks.source;
 
-    for (size_t i = 0; source->tool >= 0 && i < HANDLER_COUNT; i++)
-        (void)clp_sysmon_call("register_callback", "(ilO)", source->tool,
-                              clp_sysmon_event(handlers[i].ml_name), Py_None);
     if (source->tool >= 0)
-        (void)clp_sysmon_call("free_tool_id", "(i)", source->tool);
+        clp_sysmon_free(source->tool, handlers, HANDLER_COUNT);
     clp_mem_free(&recorder->mem, source, 1, sizeof *source);
     recorder->blocks.source = NULL;
 }

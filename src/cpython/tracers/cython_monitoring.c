@@ -86,20 +86,6 @@ static PyMethodDef handlers[] = {
 
 #define HANDLER_COUNT (sizeof handlers / sizeof *handlers)
 
-/* Registers the callbacks. *events becomes the set of their events. False with an exception set. */
-static bool register_all(int tool, long *events)
-{
-    *events = 0;
-    for (size_t i = 0; i < HANDLER_COUNT; i++) {
-        long bit = clp_sysmon_event(handlers[i].ml_name);
-        PyObject *function = bit < 0 ? NULL : PyCFunction_New(&handlers[i], NULL);
-        if (function == NULL || !clp_sysmon_call("register_callback", "(ilN)", tool, bit, function))
-            return false;
-        *events |= bit;
-    }
-    return true;
-}
-
 #define COST_EVENTS 200 /* events in a trial */
 #define COST_TRIALS 8
 
@@ -134,18 +120,6 @@ static bool measure_cost(struct clp_recorder *recorder)
     return done;
 }
 
-/* Ends the events of the tool, and gives its id back. */
-static void free_tool(int tool)
-{
-    (void)clp_sysmon_call("set_events", "(ii)", tool, 0);
-    PyErr_Clear();
-    for (size_t i = 0; i < HANDLER_COUNT; i++) {
-        (void)clp_sysmon_call("register_callback", "(ilO)", tool, clp_sysmon_event(handlers[i].ml_name), Py_None);
-        PyErr_Clear();
-    }
-    (void)clp_sysmon_call("free_tool_id", "(i)", tool);
-}
-
 static bool begin(struct clp_recorder *recorder)
 {
     static const int tool_ids[] = {3, 4, 5, 2, 1, 0, -1};
@@ -162,7 +136,7 @@ static bool begin(struct clp_recorder *recorder)
         return false;
     cython->monitored = true;
     clp_monitoring_give_way(recorder);
-    if (register_all(cython->tool, &events) && measure_cost(recorder) &&
+    if (clp_sysmon_register(cython->tool, handlers, HANDLER_COUNT, NULL, &events) && measure_cost(recorder) &&
         clp_sysmon_call("set_events", "(il)", cython->tool, events))
         return true;
     clp_cython_end(recorder);
@@ -186,8 +160,9 @@ void clp_cython_end(struct clp_recorder *recorder)
         return;
     cython->monitored = false;
     struct clp_raised raised = clp_raised_take();
-    free_tool(cython->tool);
+    (void)clp_sysmon_call("set_events", "(ii)", cython->tool, 0);
     PyErr_Clear();
+    clp_sysmon_free(cython->tool, handlers, HANDLER_COUNT);
     clp_raised_give(raised);
 }
 

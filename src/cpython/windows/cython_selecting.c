@@ -73,17 +73,12 @@ static uint32_t count_lines(const struct place *place)
     return last >= first && last - first < (int)CLP_FUNCTION_MOST_LINES ? (uint32_t)(last - first) + 1 : 1;
 }
 
-static bool is_word_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (c & 0x80) != 0;
-}
-
 /* Does the line have the word `for`, before any comment? */
 static bool has_loop(struct clp_span line)
 {
     for (size_t i = 0; i + 3 <= line.bytes && line.text[i] != '#'; i++)
-        if (memcmp(line.text + i, "for", 3) == 0 && (i + 3 == line.bytes || !is_word_byte(line.text[i + 3])) &&
-            (i == 0 || !is_word_byte(line.text[i - 1])))
+        if (memcmp(line.text + i, "for", 3) == 0 && (i + 3 == line.bytes || !clp_source_is_word_byte(line.text[i + 3])) &&
+            (i == 0 || !clp_source_is_word_byte(line.text[i - 1])))
             return true;
     return false;
 }
@@ -130,12 +125,10 @@ static bool add(struct clp_code_window *window, const struct place *place, uint3
 
 static bool select_there(struct clp_code_window *window, const struct place *place)
 {
-    uint32_t text;
-
     if (!clp_code_window_is_there(window))
         return false;
     struct clp_recorder *recorder = window->recorder;
-    text = store_text(recorder, place);
+    uint32_t text = store_text(recorder, place);
     if (!clp_code_window_hold(window))
         return false;
     const struct clp_cython_function *known = clp_cython_known(recorder, &place->key);

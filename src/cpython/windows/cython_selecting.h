@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Selects functions that Cython has compiled (cpython/tracers/cython.h). What must be known of them is found out in
- * Python: clineprof._boot.cython. Protected as recorder_state.h says; all but the first three functions run Python code. */
+ * Python: clineprof._boot.cython. Protected as recorder_state.h says; all but the first three functions run Python
+ * code. */
 #ifndef CLP_CYTHON_SELECTING_H
 #define CLP_CYTHON_SELECTING_H
 

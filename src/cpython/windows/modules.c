@@ -62,24 +62,22 @@ static struct {
     bool on;
 } watching = {.loaders = {{.name = "ExtensionFileLoader"}, {.name = "_LoaderBasics"}}};
 
+#define EXTENSIONS 0 /* the place of ExtensionFileLoader */
 #define LOADERS (sizeof watching.loaders / sizeof *watching.loaders)
+
+static bool is_of(PyObject *loader, const struct loader *place)
+{
+    return place->ours != NULL && PyObject_TypeCheck(loader, PyDescr_TYPE(place->ours));
+}
 
 /* The exec_module of the loader's class itself, a new reference; NULL: the loader is of neither class. */
 static PyObject *own_method(PyObject *loader)
 {
     for (size_t i = 0; i < LOADERS; i++) {
-        const struct loader *place = &watching.loaders[i];
-        if (place->ours != NULL && PyObject_TypeCheck(loader, PyDescr_TYPE(place->ours)))
-            return Py_XNewRef(place->own);
+        if (is_of(loader, &watching.loaders[i]))
+            return Py_XNewRef(watching.loaders[i].own);
     }
     return NULL;
-}
-
-static bool is_of_extension(PyObject *loader)
-{
-    const struct loader *place = &watching.loaders[0];
-
-    return place->ours != NULL && PyObject_TypeCheck(loader, PyDescr_TYPE(place->ours));
 }
 
 static PyObject *exec_module(PyObject *loader, PyObject *module)
@@ -90,7 +88,7 @@ static PyObject *exec_module(PyObject *loader, PyObject *module)
     Py_XDECREF(own);
     if (result != NULL && watching.on)
         meet(watching.recorder, module);
-    if (result != NULL && watching.on && watching.loaded != NULL && is_of_extension(loader))
+    if (result != NULL && watching.on && watching.loaded != NULL && is_of(loader, &watching.loaders[EXTENSIONS]))
         watching.loaded(watching.data, module);
     return result;
 }
