@@ -165,15 +165,17 @@ static const char *misplaced_word(const struct clp_run_options *options)
     return NULL;
 }
 
-/* How a function can be counted that was sent to other processes by value: a new str. NULL if it was not sent. */
+/* How a function can be counted that was pickled by value, for other processes it seems: a new str. NULL if it was not
+ * pickled, or no other process is known of. */
 static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_function *function)
 {
     PyObject *helper = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._by_value"); /* borrowed */
     PyObject *file = helper != NULL ? PyUnicode_DecodeFSDefault(function->file) : NULL, *advice = NULL;
+    bool misses = is_profiled_alone(run) && (has_started_python(run) || processor_time(RUSAGE_CHILDREN) > 0);
 
     if (file != NULL)
         advice = PyObject_CallMethod(helper, "advice", "OiO", file, (int)function->first_line,
-                                     run->recording.family.token != 0 ? Py_True : Py_False);
+                                     misses ? Py_True : Py_False);
     Py_XDECREF(file);
     if (advice == Py_None)
         Py_CLEAR(advice);
@@ -181,7 +183,7 @@ static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_f
     return advice;
 }
 
-/* The first function that was sent to other processes and did not run in this one, and in *advice how it can be counted,
+/* The first function that was pickled and did not run in this process, and in *advice how it can be counted,
  * a new str. NULL if there is none. */
 static const struct clp_profile_function *first_sent(const struct clp_run *run, const struct clp_profile *profile,
                                                      PyObject **advice)
@@ -200,7 +202,7 @@ static bool hint_at_sent(const struct clp_run *run, const struct clp_profile *pr
     const struct clp_profile_function *sent = first_sent(run, profile, &advice);
 
     if (sent != NULL)
-        clp_console_complain_format(me, "%s, %s:%d, was sent to other processes and did not run in this one; %s",
+        clp_console_complain_format(me, "%s, %s:%d, was pickled and did not run in this process; %s",
                                     sent->name, clp_naming_seen_from_here(sent->file), (int)sent->first_line,
                                     PyUnicode_AsUTF8(advice));
     Py_XDECREF(advice);
@@ -289,7 +291,7 @@ static void end_saying(struct clp_buf *text, const struct clp_run *run, const st
     const struct clp_profile_function *sent = profile != NULL ? first_sent(run, profile, &advice) : NULL;
 
     if (sent != NULL)
-        clp_buf_add_format(text, "; %s was sent to other processes; %s", sent->name, PyUnicode_AsUTF8(advice));
+        clp_buf_add_format(text, "; %s was pickled; %s", sent->name, PyUnicode_AsUTF8(advice));
     else if (misses_children(run) && run->options.line_by_line)
         clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
     Py_XDECREF(advice);

@@ -2,15 +2,17 @@
 """Functions that are pickled by value, as cloudpickle and dill do it: they are selected where they arrive.
 
 A pickle that holds a function by value names the pickler's own function that makes it (dill) or completes it
-(cloudpickle, of which engines carry copies). That function is wrapped, so what -p names is selected on arrival. The
-pickle of a function that is selected names a Taker instead, so that the function counts as marked on the other side.
+(cloudpickle, of which engines carry copies). That function is wrapped, so what -p names is selected on arrival. Where
+other processes are counted, too, the pickle of a function that is selected names a Taker instead, so that the function
+counts as marked on the other side. Elsewhere pickles stay as they are, as programs compare them.
 """
 import builtins
 import functools
 import os
 import sys
 
-from clineprof import _boot
+from clineprof import _boot, _children
+from clineprof._global import together
 
 FUNCTION = type(lambda: 0)
 SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, of dill
@@ -122,9 +124,13 @@ def _taker(function, module, name):
     needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
-    if not (is_marked or needs_profile or sends_all):
+    if not (needs_profile or sends_all or (is_marked and _counts_others())):
         return None
     return Taker(module.__name__, name, code.co_filename, is_marked, needs_profile)
+
+
+def _counts_others():
+    return _children.VARIABLE in os.environ or together.VARIABLE in os.environ
 
 
 def _names_profile(code):
@@ -179,11 +185,11 @@ def _is_ours(function):
 # ---- at the end ----
 
 
-def advice(file, line, counts_children):
-    """How a function can be counted that was sent to other processes, in words. None if it was not sent, or nothing
-    more can be done. counts_children: --prof-child-procs was given."""
+def advice(file, line, misses_children):
+    """How a function can be counted that was pickled, in words. None if it was not pickled, or no other process is known
+    of. misses_children: the program has started processes that were not counted."""
     if (file, line) not in _sent:
         return None
-    ways = [] if counts_children else ["--prof-child-procs counts it in the processes that the program starts"]
+    ways = ["--prof-child-procs counts it in the processes that the program starts"] if misses_children else []
     ways += ["%s counts it on a cluster" % CLUSTERS[name] for name in CLUSTERS if name in sys.modules]
     return "; ".join(ways) or None
