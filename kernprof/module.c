@@ -312,6 +312,9 @@ static PyMethodDef module_methods[] = {
     {"total", clp_content_total, METH_VARARGS,
      "total(contents, name=None)\n--\n\nReturns the sum of profiles, as load does. contents: a tuple with the contents\n"
      "of .lprof files. name(file) returns another name for a file, or None."},
+    {"with_texts", clp_content_with_texts, METH_VARARGS,
+     "with_texts(content, texts)\n--\n\nReturns a profile, the content of a .lprof file, with the texts of functions that\n"
+     "have none. texts: {file: its text as bytes}."},
     {"rendered", CLP_C_FUNCTION(clp_content_rendered), METH_VARARGS | METH_KEYWORDS,
      "rendered(content, format, ..)\n--\n\nReturns a profile as Profiler.render does. content: that of a .lprof file."},
     {"compare", clp_diff_content_compare, METH_VARARGS,

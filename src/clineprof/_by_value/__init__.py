@@ -10,6 +10,7 @@ import builtins
 import functools
 import os
 import sys
+import weakref
 
 from clineprof import _boot, _children
 from clineprof._global import together
@@ -21,6 +22,8 @@ SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, 
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
+texts = {}  # {file: text as bytes} of functions that were pickled meanwhile, as workers may not have their files
+_arrived = weakref.WeakKeyDictionary()  # {function: does it count as marked?} of those that have arrived
 _sent = set()  # (file, first line) of the marked functions that were pickled
 
 
@@ -67,11 +70,18 @@ def _select(function, file, is_marked):
             function.__code__ = _in_file(function.__code__, file)
         if is_marked:
             profile(function)
+        _arrived[function] = is_marked
         if "clineprof._core" in sys.modules:
             _boot.core().arrived(function, is_marked)
     except Exception as error:  # the program goes on, with a function that does not count
         os.write(2, b"clineprof: %s does not count: %s\n" % (
             ascii(function.__qualname__).encode(), ascii(str(error)).encode()))
+
+
+def select_arrived():
+    """Selects what has arrived already, for a selection that has just begun: workers keep functions."""
+    for function, is_marked in list(_arrived.items()):
+        _boot.core().arrived(function, is_marked)
 
 
 def _in_file(code, file):
@@ -124,6 +134,10 @@ def _taker(function, module, name):
     needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
+    if sends_all and code.co_filename not in texts:
+        import linecache
+
+        texts[code.co_filename] = "".join(linecache.getlines(code.co_filename)).encode("utf-8", "surrogateescape")
     if not (needs_profile or sends_all or (is_marked and _counts_others())):
         return None
     return Taker(module.__name__, name, code.co_filename, is_marked, needs_profile)

@@ -48,6 +48,7 @@ class Session:
         self.recording = core.Recording(self.profiler, self._outfile(), 0o600, _command(), None, True)
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
         self._select_main()
+        _by_value.select_arrived()
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _outfile(self):
@@ -187,6 +188,6 @@ def write(path, contents):
     Raises OSError if the file cannot be written."""
     from clineprof._profile import loads
 
-    content = _boot.core().merge(*contents)
+    content = _boot.core().with_texts(_boot.core().merge(*contents), _by_value.texts)
     files.replace(os.fspath(path), content)
     return loads(content)
