@@ -5,7 +5,6 @@ profile, in which the process, the host, the rank and the numbers of one line di
 This file is also the program that makes the sums in Python: ranks.py WAY FOLDER RANKS."""
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -24,9 +23,8 @@ LINES = 20      # of a body
 ON_A_HOST = 8   # ranks
 FAN_IN = 16     # profiles that a call adds up in the tree
 SIZES = 1_000, 10_000
-TIMEOUT = 1800
-PLAIN = "[clineprof merge]"
-WAYS = {PLAIN: "clineprof merge *.lprof", "flat": "clineprof.merge(*contents)", "tree": f"a tree of {FAN_IN}"}
+FILES = "files"
+WAYS = {FILES: "clineprof merge *.lprof", "flat": "clineprof.merge(*contents)", "tree": f"a tree of {FAN_IN}"}
 
 
 @dataclass
@@ -74,7 +72,7 @@ def write_ranks(folder, count):
         host = rank // ON_A_HOST
         first["lines"]["hits"][0], first["lines"]["self"][0] = rank + 1, (rank + 1) * 1_000_000
         meta = {**profile["meta"], "host": f"node{host:04}", "boot": f"00000000-0000-4000-8000-{host:012}",
-                "pid": 4000 + rank % ON_A_HOST, "rank": str(rank)}
+                "pid": 4000 + rank % ON_A_HOST, "start": profile["meta"]["start"] + rank / 1024, "rank": str(rank)}
         with open(os.path.join(folder, f"{rank}.lprof"), "wb") as file:
             file.write(begin + msgpack.packb(first) + rest + end + msgpack.packb("meta") + msgpack.packb(meta))
 
@@ -100,49 +98,32 @@ def wrong(path, count):
 # ---- the program that makes sums ----
 
 
-def tree(contents):
-    """Adds FAN_IN contents up with each call, level by level. Returns the sum, and Sum.longest."""
+def tree(folder, ranks, slowest):
+    """The content of the sum of these ranks, of which each call adds up FAN_IN contents at most. slowest: {number of
+    ranks below a call: the seconds of the slowest such call}"""
     import clineprof
-    longest = 0
-    level = contents
-    while True:
-        made, taken = [], [0]
-        group = []
-        for one in level:
-            group.append(one)
-            if len(group) == FAN_IN:
-                made.append(added(clineprof.merge, group, taken))
-        if group:
-            made.append(added(clineprof.merge, group, taken))
-        longest += max(taken)
-        if len(made) == 1:
-            return made[0], longest
-        level = made
-
-
-def added(merge, group, taken):
+    if len(ranks) == 1:
+        return content(folder, ranks[0])
+    part = 1
+    while part * FAN_IN < len(ranks):
+        part *= FAN_IN
+    contents = [tree(folder, ranks[start:start + part], slowest) for start in range(0, len(ranks), part)]
     started = time.perf_counter()
-    made = merge(*group)
-    taken.append(time.perf_counter() - started)
-    group.clear()
+    made = clineprof.merge(*contents)
+    slowest[part] = max(slowest.get(part, 0), time.perf_counter() - started)
     return made
 
 
 def make_sum(way, folder, count):
     import clineprof
-    contents = (content(folder, rank) for rank in range(count))
-    if way == "flat":
-        contents = list(contents)  # reading is not measured
+    slowest = {}
+    contents = [content(folder, rank) for rank in range(count)] if way == "flat" else []
     started = time.perf_counter()
-    if way == "flat":
-        made = clineprof.merge(*contents)
-        longest = time.perf_counter() - started
-    else:
-        made, longest = tree(contents)
+    made = tree(folder, range(count), slowest) if way == "tree" else clineprof.merge(*contents)
     seconds = time.perf_counter() - started
     with open("all.lprof", "wb") as file:
         file.write(made)
-    print(json.dumps([seconds, longest]))
+    print(json.dumps([seconds, sum(slowest.values()) or seconds]))
 
 
 # ---- measuring ----
@@ -165,7 +146,7 @@ def run_measured(command, folder):
 def one_sum(way, folder, count):
     path = os.path.join(folder, "all.lprof")
     try:
-        if way == PLAIN:
+        if way == FILES:
             names = [f"{rank}.lprof" for rank in range(count)]
             seconds, peak, _ = run_measured([CLINEPROF, "merge", "-o", path, *names], folder)
             longest = seconds
@@ -190,6 +171,10 @@ def measure(options, say):
         sums[count] = {way: one_sum(way, FOLDER, count) for way in WAYS}, one
         shutil.rmtree(FOLDER)
     return sums
+
+
+def as_data(sums):
+    return {count: {way: vars(result) for way, result in made.items()} for count, (made, _) in sums.items()}
 
 
 def tables(sums):

@@ -66,11 +66,14 @@ static struct clp_dedupe_process *find(const struct clp_dedupe *once, struct who
     return NULL;
 }
 
+/* Looks at the numbers first: hashing the places of all rows for each of thousands of files would take long. */
 static const struct clp_profile_process *find_row(const struct clp_profile *sum, struct who who)
 {
-    for (size_t i = 0; i < sum->process_count; i++)
-        if (is_same(who_of_row(&sum->processes[i]), who))
-            return &sum->processes[i];
+    for (size_t i = 0; i < sum->process_count; i++) {
+        const struct clp_profile_process *row = &sum->processes[i];
+        if (row->pid == who.pid && row->start == who.start && is_same(who_of_row(row), who))
+            return row;
+    }
     return NULL;
 }
 
