@@ -86,7 +86,7 @@ static bool merge_again(struct merging *merging, char *const *files, int count)
                                "to a file, which can be read twice");
         return false;
     }
-    merging->once.round = true;
+    clp_dedupe_begin_again(&merging->once);
     clp_profile_clear(merging->sum);
     clp_profile_init(merging->sum, mem);
     return merge_each(merging, files, count);

@@ -124,7 +124,7 @@ static bool add_all(PyObject *items, bool are_files, struct clp_profile *sum)
     clp_dedupe_init(&once, PyTuple_GET_SIZE(items) > 1, mem);
     bool good = add_each(items, are_files, &once, sum);
     if (good && once.again) {
-        once.round = true;
+        clp_dedupe_begin_again(&once);
         clp_profile_clear(sum);
         good = add_each(items, are_files, &once, sum);
     }
