@@ -36,8 +36,9 @@ static size_t count_new_lines(const struct clp_profile_function *into,
 
 /* What the lines of `from` must know of the sum. */
 struct joining {
-    uint32_t first;       /* the place in profile->processes that its first process gets */
-    bool is_one, several; /* is `from` of one process, and will the sum be of several? */
+    uint32_t first; /* the place in profile->processes that its first process gets */
+    bool is_one;    /* are the counts of `from` those of one process? */
+    bool several;   /* will the sum be of several processes? One that is not known has no place in profile->processes */
     struct clp_counter_places counters;
 };
 
@@ -425,13 +426,24 @@ static clp_status merge_processes(struct clp_profile *into, const struct clp_pro
     return status;
 }
 
+/* Does the profile say which process it is of, and has it the counts of no other? */
+static bool is_of_one(const struct clp_profile *profile)
+{
+    bool is_one = profile->process_count == 1;
+
+    for (size_t i = 0; i < profile->function_count && is_one; i++)
+        is_one = !clp_profile_has_spread(&profile->functions[i]);
+    return is_one;
+}
+
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
 {
-    struct joining joining = {.first = (uint32_t)into->process_count, .is_one = from->process_count == 1,
-                              .several = into->process_count + from->process_count > 1};
+    struct joining joining = {.first = (uint32_t)into->process_count, .is_one = is_of_one(from),
+                              .several = into->process_count + from->process_count > 1 ||
+                                         (into->function_count != 0 && from->function_count != 0)};
 
     into->denied |= from->denied;
-    if (joining.several && into->process_count == 1)
+    if (joining.several && is_of_one(into))
         begin_spread(into);
     if (clp_counters_place(into, &from->meta, &joining.counters) != CLP_OK)
         return CLP_NO_MEMORY;
