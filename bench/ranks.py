@@ -65,8 +65,8 @@ def write_ranks(folder, count):
     first, *others = profile["functions"]
     rest = b"".join(map(msgpack.packb, others))
     keys = [key for key in profile if key not in ("functions", "meta")]
-    end = b"".join(msgpack.packb(key) + msgpack.packb(profile[key]) for key in keys)
-    begin = bytes([0x80 | len(profile)]) + msgpack.packb("functions")
+    begin = bytes([0x80 | len(profile)])
+    begin += b"".join(msgpack.packb(key) + msgpack.packb(profile[key]) for key in keys) + msgpack.packb("functions")
     begin += msgpack.packb([None] * FUNCTIONS)[:-FUNCTIONS]  # the head of a list of so many
     for rank in range(count):
         host = rank // ON_A_HOST
@@ -74,7 +74,7 @@ def write_ranks(folder, count):
         meta = {**profile["meta"], "host": f"node{host:04}", "boot": f"00000000-0000-4000-8000-{host:012}",
                 "pid": 4000 + rank % ON_A_HOST, "start": profile["meta"]["start"] + rank / 1024, "rank": str(rank)}
         with open(os.path.join(folder, f"{rank}.lprof"), "wb") as file:
-            file.write(begin + msgpack.packb(first) + rest + end + msgpack.packb("meta") + msgpack.packb(meta))
+            file.write(begin + msgpack.packb(first) + rest + msgpack.packb("meta") + msgpack.packb(meta))
 
 
 def content(folder, rank):
