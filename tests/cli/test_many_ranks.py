@@ -23,9 +23,10 @@ open(out, "wb").write(level[0])
 """
 
 
-def write_rank(folder, rank, name=None, version=0, **meta):
+def write_rank(folder, rank, name=None, version=0, hits=None, **meta):
     """In rank n the second line has n + 1 hits and n + 1 us, and the third or the fourth line one hit."""
-    one = function("a.py", 1, "f", [{"line": 2, "hits": rank + 1, "time": (rank + 1) * 1000, "self": (rank + 1) * 1000},
+    hits = hits or rank + 1
+    one = function("a.py", 1, "f", [{"line": 2, "hits": hits, "time": hits * 1000, "self": hits * 1000},
                                     {"line": 3 + rank % 2, "hits": 1, "time": 7, "self": 7}])  # fmt: skip
     meta = {"pid": 100 + rank % 8, "host": f"node{rank // 8}", "boot": f"boot{rank // 8}", "pid_namespace": 4,
             "start": 5.0 + rank, "rank": str(rank), "events": rank + 10, **meta}  # fmt: skip
@@ -70,10 +71,10 @@ def facts(content):
 
 def right(count):
     total = count * (count + 1) // 2
-    half = count // 2
+    odd, even = count // 2, count - count // 2
     return {("f", 2): (total, total * 1000, 1000, count * 1000, ("0", str(count - 1)), count),
-            ("f", 3): (half, 7 * half, 7, 7, None, half),
-            ("f", 4): (half, 7 * half, 7, 7, None, half)}, list(range(count))  # fmt: skip
+            ("f", 3): (even, 7 * even, 7, 7, None, even),
+            ("f", 4): (odd, 7 * odd, 7, 7, None, odd)}, list(range(count))  # fmt: skip
 
 
 NAMES = [f"{rank}.lprof" for rank in range(RANKS)]
@@ -95,10 +96,10 @@ def test_in_any_order(ranks, tmp_path, seed):
 
 
 @pytest.mark.parametrize("place", [0, 150, RANKS])
-@pytest.mark.parametrize("rank, events", [(3, 13), (3, 1), (280, 290)])
-def test_a_copy_in_another_branch_counts_once(ranks, tmp_path, place, rank, events):
+@pytest.mark.parametrize("rank, early", [(3, {}), (3, {"hits": 1, "events": 2}), (280, {})])
+def test_a_copy_in_another_branch_counts_once(ranks, tmp_path, place, rank, early):
     """Whether it is as new as the other one or was made earlier."""
-    copy = write_rank(tmp_path, rank, "copy.lprof", events=events)
+    copy = write_rank(tmp_path, rank, "copy.lprof", **early)
     names = [*NAMES[:place], copy, *NAMES[place:]]
     assert facts(tree(ranks, 7, names, tmp_path)) == facts(flat(ranks, names, tmp_path)) == right(RANKS)
 
@@ -118,6 +119,14 @@ def test_large_sums_that_share_a_process(ranks, tmp_path):
             1, f"clineprof: {whole}: process 103 is in another file, too, and this file has no numbers of each process; "
             "leave out one of the two files\n")  # fmt: skip
     assert "ValueError: profile 2: process 103 is in" in tree(tmp_path, 2, [newer, whole], tmp_path, code=1)
+
+
+def test_equal_numbers_on_many_machines(tmp_path):
+    """Processes of one number and start are told apart by the machine, copies of each are found."""
+    for rank in range(9):
+        write_rank(tmp_path, rank, start=5.0, pid=1, boot=f"boot{rank}")
+    names = [f"{rank}.lprof" for rank in range(9)]
+    assert facts(flat(tmp_path, [*names, "0.lprof", "8.lprof", "4.lprof"], tmp_path)) == right(9)
 
 
 def test_a_rank_that_was_started_again(ranks, tmp_path):
@@ -205,8 +214,10 @@ def test_names_with_signs_of_patterns(tmp_path):
     write_rank(folder, 1, "a[1].lprof")
     write_rank(folder, 2, "a1.lprof")
     assert facts(flat(tmp_path, ["x[1]/a[1].lprof", "x[1]/a1.lprof"], tmp_path))[1] == [1, 2]
-    assert "the sum of 1 profile " in run_viewer(["merge", "-o", "y.lprof", "x[1]/a[1].lprof"], tmp_path).out
-    assert "the sum of 2 profiles " in run_viewer(["merge", "-o", "y.lprof", "x[1]"], tmp_path).out
+    write_rank(folder, 3)
+    assert run_viewer(["merge", "-o", "../y.lprof", "a[1].lprof", "3.lprof"], folder).code == 0
+    assert facts((tmp_path / "y.lprof").read_bytes())[1] == [1, 3]
+    assert "the sum of 3 profiles " in run_viewer(["merge", "-o", "y.lprof", "x[1]"], tmp_path).out
 
 
 @pytest.mark.parametrize("word, told", [
