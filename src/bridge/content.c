@@ -93,14 +93,20 @@ static bool add_file(PyObject *path, struct clp_dedupe *once, struct clp_profile
 /* Adds the content of a .lprof file, the one of this number. False with an exception set. */
 static bool add_bytes(PyObject *content, Py_ssize_t number, struct clp_dedupe *once, struct clp_profile *sum)
 {
+    struct clp_fault fault;
     struct clp_profile one;
     char *bytes, name[32];
     Py_ssize_t count;
 
+    if (PyBytes_AsStringAndSize(content, &bytes, &count) != 0)
+        return false;
     (void)snprintf(name, sizeof name, "profile %zd", number);
     clp_profile_init(&one, sum->mem);
-    bool good = PyBytes_AsStringAndSize(content, &bytes, &count) == 0 && clp_content_read(bytes, count, &one) &&
-                merge(once, sum, &one, name);
+    bool good = clp_wire_decode(bytes, (size_t)count, &one, &fault) == CLP_OK;
+    if (!good)
+        raise(name, &fault, sum->mem);
+    else
+        good = merge(once, sum, &one, name);
     clp_profile_clear(&one);
     return good;
 }
@@ -125,7 +131,7 @@ static bool add_all(PyObject *items, bool are_files, struct clp_profile *sum)
     clp_dedupe_init(&once, PyTuple_GET_SIZE(items) > 1, mem);
     bool good = add_each(items, are_files, &once, sum);
     if (good && once.again) {
-        once.round = true;
+        clp_dedupe_begin_again(&once);
         clp_profile_clear(sum);
         good = add_each(items, are_files, &once, sum);
     }
