@@ -661,7 +661,7 @@ Test(profile, running_out_of_memory_keeps_the_sum_whole)
 static void fill_process(struct clp_profile *to, uint64_t pid, uint64_t second, uint64_t third)
 {
     struct clp_profile_function *f = add(to, "a.py", "f", 1);
-    const struct clp_profile_process row = {.pid = pid, .rank = (char[]){"3"}};
+    const struct clp_profile_process row = {.pid = pid, .self = second + third, .rank = (char[]){"3"}};
 
     for (int32_t line = 2; line <= 3; line++) {
         struct clp_measures measures = {.hits = 1, .self = line == 2 ? second : third};
