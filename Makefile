@@ -58,6 +58,7 @@ NODE_WISHES += @firefox-devtools/profiler-cli@0.10.0
 # make first prints what it is about to download. VENV= names an existing environment, which is used as it is. Only
 # BROWSER=yes downloads a browser, which is large.
 MAKES_VENV := $(if $(filter command,$(origin VENV)),,yes)
+AIRFLOW_VENV := $(if $(MAKES_VENV),build/venv/airflow-$(SOABI)-$(PYTHON_VERSION))
 ENGINE_VENV := $(if $(MAKES_VENV),build/venv/engines-$(SOABI)-$(PYTHON_VERSION),$(VENV))
 has = $(shell which $(1) 2>/dev/null)
 FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildcard $(VENV)/ready),,VENV)))
@@ -75,7 +76,7 @@ SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
 SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
 SAY_NO_GDB = SKIP  tests that attach through gdb: it is not installed; apt-get install gdb, about 4 MB
 SAY_NO_MPI = SKIP  tests that start ranks: mpirun is not installed; make engines installs it, about 8 MB
-SAY_ENGINES = FETCH packages for the tests on engines with pip: about 1300 MB in $(ENGINE_VENV)
+SAY_ENGINES = FETCH packages for the tests on engines with pip: about 1600 MB in build/venv
 SAY_MPI = FETCH mpirun with apt-get: about 8 MB
 SAY_JAVA = FETCH Java with apt-get: about 45 MB
 SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
@@ -255,6 +256,11 @@ $(VENV)/ready: Makefile $(CONFIG)
 $(ENGINE_VENV)/ready: WISHES = $(ENGINE_WISHES)
 $(ENGINE_VENV)/ready: Makefile $(CONFIG)
 	$(make-venv)
+
+# Airflow asks for certain versions of a hundred packages, so it has an environment of its own.
+$(AIRFLOW_VENV)/ready: WISHES = apache-airflow
+$(AIRFLOW_VENV)/ready: Makefile $(CONFIG)
+	$(make-venv)
 endif
 
 build/node/ready: Makefile
@@ -282,8 +288,8 @@ test: all $(or $(C_TEST),$(VENV)/ready $(REWRITE_LIBRARY)) ## one test: T=tests/
 	  $(VENV)/bin/python -m pytest -q -o pythonpath=$(OUT)/python $(T))
 
 # T names a test here too. The last lines say what was skipped, and why.
-engines: all $(ENGINE_VENV)/ready ## tests on the real engines: Dask, Ray, Spark, Celery ..; T=tests/engines/test_celery.py
-	@CLINEPROF_ENGINES=1 CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
+engines: all $(ENGINE_VENV)/ready $(AIRFLOW_VENV:%=%/ready) ## tests on the real engines: Dask, Ray, Spark, Celery ..; T=tests/engines/test_celery.py
+	@CLINEPROF_ENGINES=1 CLINEPROF_AIRFLOW="$(AIRFLOW_VENV:%=$(CURDIR)/%/bin/python)" CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
 	  $(ENGINE_VENV)/bin/python -m pytest -q -rs -o pythonpath=$(OUT)/python $(or $(T),tests/engines)
 
 no-such-test:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "nothing.h"
+#include "os/processes.h"
 #include "report/choice.h"
 #include "cpython/object/profiler_run.h"
 #include "cli/commands.h"
@@ -136,10 +137,17 @@ static double processor_time(int whose)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
+/* Processor time in seconds of the processes that the program has started. Some still run, such as the fork server of
+ * multiprocessing, and workers that nobody ends. */
+static double childrens_time(void)
+{
+    return processor_time(RUSAGE_CHILDREN) + clp_processes_time_below();
+}
+
 /* Have other processes done the work? They may be of any kind. */
 static bool children_worked(void)
 {
-    double children = processor_time(RUSAGE_CHILDREN);
+    double children = childrens_time();
 
     return children >= CHILDREN_SECONDS && children > processor_time(RUSAGE_SELF);
 }
@@ -171,7 +179,7 @@ static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_f
 {
     PyObject *helper = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._by_value"); /* borrowed */
     PyObject *file = helper != NULL ? PyUnicode_DecodeFSDefault(function->file) : NULL, *advice = NULL;
-    bool misses = is_profiled_alone(run) && (has_started_python(run) || processor_time(RUSAGE_CHILDREN) > 0);
+    bool misses = is_profiled_alone(run) && (has_started_python(run) || childrens_time() > 0);
 
     if (file != NULL)
         advice = PyObject_CallMethod(helper, "advice", "OiO", file, (int)function->first_line,
@@ -216,7 +224,7 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
     if (idle == NULL && is_profiled_alone(run) && children_worked())
         clp_console_complain_format(me, "the processes that the program started took %.1f s of processor time, the "
                                       "program itself %.1f s; --prof-child-procs profiles those that run Python, too",
-                                    processor_time(RUSAGE_CHILDREN), processor_time(RUSAGE_SELF));
+                                    childrens_time(), processor_time(RUSAGE_SELF));
     if (idle != NULL && !hint_at_sent(run, profile) && misses_children(run))
         clp_console_complain_format(me, "%s, %s:%d, did not run in this process, and the program started other "
                                       "processes; --prof-child-procs profiles them, too",

@@ -226,3 +226,30 @@ uint64_t clp_processes_resident_below(void)
             bytes += one;
     return bytes;
 }
+
+/* The 14th to 17th field: user and system time of the process, and of its children. */
+uint64_t clp_processes_parse_time(const char *text)
+{
+    const char *behind = strrchr(text, ')');
+    unsigned long long took[4];
+
+    if (behind == NULL || sscanf(behind, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu", &took[0],
+                                 &took[1], &took[2], &took[3]) != 4)
+        return 0;
+    return took[0] + took[1] + took[2] + took[3];
+}
+
+double clp_processes_time_below(void)
+{
+    struct clp_process list[MOST_BELOW];
+    size_t count = clp_processes_below(0, list, MOST_BELOW);
+    char name[NAME_BYTES], text[512];
+    uint64_t ticks = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        name_file(name, list[i].pid, "stat");
+        if (read_text(name, text, sizeof text) == 0)
+            ticks += clp_processes_parse_time(text);
+    }
+    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}

@@ -51,6 +51,7 @@ NOT_RUN = {
     "pip install .": "the same",
     "pip install '.[lsp]'": "the same",
     "ckernprof -l --prof-child-procs -p application -m gunicorn": "tests/cli/test_processes.py",
+    "ckernprof -l --prof-child-procs -p dags/sums.py -m airflow": "tests/engines/test_airflow.py",
 }
 # The cells of a notebook are run by tests/api/test_notebook.py, what installs by tests/cli/test_wheel.py and
 # tests/cli/test_install.py. No other page is without commands.

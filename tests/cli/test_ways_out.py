@@ -378,6 +378,31 @@ def test_subprocesses_that_did_the_work(script, tmp_path, seconds, options, told
     assert ended.code == 0 and re.fullmatch(line if told else "", ended.err), ended.err
 
 
+SERVED = """\
+import multiprocessing, time
+
+def work(seconds):
+    while time.process_time() < seconds:
+        pass
+
+@profile
+def start():
+    with multiprocessing.get_context("forkserver").Pool(1) as pool:
+        pool.map(work, [3])
+
+if __name__ == "__main__":
+    start()
+"""
+
+
+@pytest.mark.once
+def test_children_of_the_fork_server_that_did_the_work(script, tmp_path):
+    """The server has waited for them, and still runs itself."""
+    ended = run_ckernprof(["-l", script(SERVED).name], tmp_path)
+    told = re.fullmatch(r"ckernprof: the processes that the program started took ([\d.]+) s of processor time, .*\n",
+                        ended.err)  # fmt: skip
+    assert ended.code == 0 and told and float(told[1]) >= 2.9, ended.err
+
 
 @pytest.mark.once
 def test_other_processes_are_no_reason(script, tmp_path):

@@ -11,6 +11,13 @@
 
 #define BLOCK ((size_t)8 << 20)
 
+Test(processes, parses_the_processor_time)
+{
+    cr_expect_eq(clp_processes_parse_time("7 (a) b) 1 (c) S 1 7 7 0 -1 64 1 2 3 4 5 60 700 8000 20 0 1 0 4711"), 8765);
+    cr_expect_eq(clp_processes_parse_time("7 (a) S 1 7 7 0 -1 64 1 2 3 4 5 60 700"), 0);
+    cr_expect_eq(clp_processes_parse_time(""), 0);
+}
+
 Test(processes, parses_the_parent)
 {
     uint32_t parent = 0;
