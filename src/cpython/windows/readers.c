@@ -14,6 +14,10 @@ static const struct reader {
     {"hypothesis.internal.reflection", "is_identity_function", NULL},
     {"pony", NULL, NULL},
     {"cloudpickle", NULL, NULL},
+    {"ray.cloudpickle", NULL, NULL},
+    {"pyspark.cloudpickle", NULL, NULL},
+    {"joblib.externals.cloudpickle", NULL, NULL},
+    {"dill", NULL, NULL},
 };
 
 #define DYNAMO "torch.compile"
