@@ -44,6 +44,7 @@ def _wrap_arriving(module, name):
 def taking(own, file=None, is_marked=False):
     """A function to call in place of a pickler's own, after which the function at hand is selected. `file` is that of its
     code, where it was sent from: cloudpickle leaves the file out. is_marked: the function counts as marked."""
+    own = own.__wrapped__ if _is_ours(own) else own
 
     @functools.wraps(own)  # pickles refer to it by its name and module
     def arriving(*arguments, **named):
