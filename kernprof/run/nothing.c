@@ -168,7 +168,7 @@ static const char *misplaced_word(const struct clp_run_options *options)
 /* How a function can be counted that was sent to other processes by value: a new str. NULL if it was not sent. */
 static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_function *function)
 {
-    PyObject *helper = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._boot.by_value"); /* borrowed */
+    PyObject *helper = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._by_value"); /* borrowed */
     PyObject *file = helper != NULL ? PyUnicode_DecodeFSDefault(function->file) : NULL, *advice = NULL;
 
     if (file != NULL)

@@ -10,8 +10,8 @@ import shutil
 import sys
 import tempfile
 
-from clineprof import _boot
-from clineprof._boot import by_value, files, targets
+from clineprof import _boot, _by_value
+from clineprof._boot import files, targets
 
 CONTENT_ENDINGS = ".lprof", ".live"
 
@@ -172,14 +172,14 @@ class Sending:
     """A context in which functions that are pickled by value tell the workers in which file they stand."""
 
     def __enter__(self):
-        by_value.sends_all += 1
+        _by_value.sends_all += 1
         for name, module in list(sys.modules.items()):
             if name.endswith((".cloudpickle", ".cloudpickle_fast", "dill._dill")):
-                by_value.meet(module)
+                _by_value.meet(module)
         return self
 
     def __exit__(self, *exception):
-        by_value.sends_all -= 1
+        _by_value.sends_all -= 1
 
 
 def write(path, contents):

@@ -7,7 +7,7 @@
 /* Lets functions count that such a module pickles by value, and those that it unpickles. */
 static void meet_pickler(struct clp_recorder *recorder, PyObject *module)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._boot.by_value");
+    PyObject *helper = PyImport_ImportModule("clineprof._by_value");
     PyObject *result = helper != NULL ? PyObject_CallMethod(helper, "meet", "O", module) : NULL;
 
     (void)recorder;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Runs where a function arrives by value, in a process that may have no clineprof. The text of this file is sent with the
-function, and runs in a namespace of its own with the attributes of a Taker (by_value.py), and `taker`, the pickler's own
+function, and runs in a namespace of its own with the attributes of a Taker (__init__.py), and `taker`, the pickler's own
 function that makes or completes the function."""
 try:
-    from clineprof._boot.by_value import taking
+    from clineprof._by_value import taking
 except Exception:  # there is no clineprof, or another version: the function runs as plain code
     pass
 else:
