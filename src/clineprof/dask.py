@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: MIT
+"""Counts the lines of functions in the workers of a Dask cluster. Needs distributed."""
+import asyncio
+import logging
+import os
+
+from clineprof import _boot, _engines, _training
+
+try:
+    from distributed import WorkerPlugin
+except ImportError as error:
+    raise _training.missing("clineprof.dask", "distributed", error) from error
+
+PATIENCE = 30  # seconds in which a worker must answer. Its live file is read if it does not
+
+# What arrives at a worker, which may have no clineprof: the tasks run there all the same.
+PLUGIN = """
+import logging
+from distributed import WorkerPlugin
+try:
+    from clineprof.dask import _Counting
+    made = _Counting(run, wanted, options)
+except Exception as error:
+    logging.getLogger("distributed.worker").warning("clineprof does not count here: %s", error)
+    made = WorkerPlugin()
+"""
+QUESTION = """
+def made(dask_worker):
+    try:
+        from clineprof.dask import _answer
+    except Exception as error:
+        return {"name": dask_worker.name, "failure": str(error)}
+    return _answer(dask_worker, run, what)
+"""
+
+
+class _Text:
+    """Stands in a pickle for what a text defines as `made`, with these names among its globals."""
+
+    def __init__(self, text, **names):
+        self.names = {"text": text, **names}
+
+    def __reduce__(self):
+        return eval, ("exec(text) or made", self.names)
+
+
+# ---- in a worker ----
+
+_counting = {}  # {name of a run: ids of the Workers of this process that count for it}
+_failures = {}  # {name of a run: why this process does not count for it}
+
+
+class _Counting(WorkerPlugin):
+    """Counts in the process of a worker. There may be several Workers in a process, and they share a session."""
+
+    def __init__(self, run, wanted, options):
+        self.run, self.wanted, self.options = run, wanted, options
+
+    def setup(self, worker):
+        try:
+            _engines.begin(self.run, self.wanted, **self.options)
+        except (TypeError, ValueError):  # the options are wrong: the driver gets the exception
+            raise
+        except Exception as error:
+            logging.getLogger("distributed.worker").warning("clineprof does not count here: %s", error)
+            _failures[self.run] = str(error)
+        _counting.setdefault(self.run, set()).add(id(worker))
+
+    def teardown(self, worker):
+        workers = _counting.get(self.run, set())
+        workers.discard(id(worker))
+        if not workers:
+            _counting.pop(self.run, None)
+            _engines.end(self.run)
+
+
+def _answer(worker, run, what):
+    """What a worker answers to the driver, which asks for "state", "own", "left" or "clean" of a run."""
+    if what == "clean":
+        _engines.clean(run)
+        _failures.pop(run, None)
+    contents = _engines.own(run) if what == "own" else _engines.left(run) if what == "left" else []
+    return {"name": worker.name, "failure": _failures.get(run), "version": _engines.version(),
+            "place": _place(run), "contents": contents}  # fmt: skip
+
+
+def _place(run):
+    """The folder of a run, told apart from those of other machines and containers."""
+    return _boot.core().identity()[2], _engines.place(run)
+
+
+# ---- in the driver ----
+
+
+class ClineprofPlugin(WorkerPlugin):
+    """A plugin that counts in all workers of a cluster, those that join later included.
+
+    >>> plugin = ClineprofPlugin(["__main__.*", "mypkg"])  # doctest: +SKIP
+    >>> client.register_plugin(plugin)  # doctest: +SKIP
+    >>> profile = plugin.write(client, "run.lprof")  # doctest: +SKIP
+    >>> plugin.end(client)  # doctest: +SKIP
+
+    wanted: what is counted, as -p of ckernprof takes it; "__main__.*" is all functions of the main program. Functions
+        that are marked in the driver, as by @profile under ckernprof -l, count without being named
+    options: arguments of clineprof.Profiler: memory, cpu, counters, ..
+
+    With an asynchronous client, write() and end() return awaitables.
+    """
+
+    def __init__(self, wanted=(), **options):
+        self.wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+        self.options = options
+        self.run = _engines.new_run()
+        self.name = "clineprof-" + self.run
+        self._sending = None
+        self._told = set()  # what the driver was told already
+
+    def __reduce__(self):
+        if self._sending is None:  # the tasks come after the plugin
+            self._sending = _engines.Sending().__enter__()
+        return _Text(PLUGIN, run=self.run, wanted=self.wanted, options=self.options).__reduce__()
+
+    def write(self, client, path):
+        """Writes to a file what the workers have counted so far, and returns it as a clineprof.Profile; None if they have
+        counted nothing, and then there is no file. Raises OSError if the file cannot be written."""
+        return client.sync(self._write, client, path)
+
+    def end(self, client):
+        """Stops counting, and removes the plugin from the cluster. What was counted is lost unless it was written."""
+        return client.sync(self._end, client)
+
+    async def _write(self, client, path):
+        return self._put(path, await self._gather(client))
+
+    async def _end(self, client):
+        await self._stop(client)
+        await self._clean(client)
+
+    def _put(self, path, contents):
+        contents += _engines.left(self.run) + _engines.own(self.run)
+        if not contents:
+            _complain("no worker has counted anything; '%s' was not written" % os.fspath(path))
+            return None
+        profile = _engines.write(path, contents)
+        return profile
+
+    async def _stop(self, client):
+        if self._sending is not None:
+            self._sending.__exit__()
+            self._sending = None
+        await _patiently(client.unregister_worker_plugin(self.name))
+
+    async def _gather(self, client):
+        """What the workers of the cluster have counted, as a list of contents; but not what lies on this machine."""
+        answers = await self._ask(client, "own")
+        self._warn(answers)
+        hosts = {answer["place"]: address for address, answer in answers.items() if "place" in answer}
+        hosts.pop(_place(self.run), None)
+        left = await self._ask(client, "left", list(hosts.values()))
+        return [content for answer in [*answers.values(), *left.values()] for content in answer.get("contents", ())]
+
+    async def _clean(self, client):
+        await self._ask(client, "clean")
+        _engines.clean(self.run)
+
+    async def _ask(self, client, what, workers=None):
+        """{address: answer} of these workers, or of all."""
+        question = _Text(QUESTION, run=self.run, what=what)
+        if workers is None:
+            workers = list(await _patiently(client.scheduler.ncores()) or ())
+
+        async def ask(worker):
+            found = await _patiently(client.run(question, workers=[worker], on_error="return")) or {}
+            answer = found.get(worker)
+            return answer if isinstance(answer, dict) else {
+                "name": worker, "failure": "it does not answer" if answer is None else repr(answer)}
+
+        return dict(zip(workers, await asyncio.gather(*map(ask, workers))))
+
+    def _warn(self, answers):
+        """Tells in one line which workers do not count, and in another one which have another version of clineprof."""
+        mine = _engines.version()
+        self._tell("does not count in", {
+            address: (answer["name"], answer["failure"]) for address, answer in answers.items() if answer["failure"]})
+        self._tell("is of another version in", {
+            address: (answer["name"], answer["version"]) for address, answer in answers.items()
+            if answer.get("version", mine) != mine})
+
+    def _tell(self, what, workers):
+        news = {address: found for address, found in workers.items() if (what, address) not in self._told}
+        self._told.update((what, address) for address in news)
+        if news:
+            _complain("clineprof %s %d worker%s: %s" % (what, len(news), "s" * (len(news) > 1), "; ".join(
+                "%s at %s (%s)" % (name, address, why) for address, (name, why) in news.items())))
+
+
+class profile:
+    """A context that counts in all workers of a client's cluster, and writes the sum to a file at its end.
+
+    >>> with profile(client, ["__main__.*", "mypkg"], "run.lprof") as run:  # doctest: +SKIP
+    ...     client.gather(client.map(work, range(100)))
+    >>> run.profile.functions  # doctest: +SKIP
+
+    client: a distributed.Client. An asynchronous one needs `async with`
+    wanted, options: as for ClineprofPlugin
+    path: the file
+
+    profile: the sum, a clineprof.Profile, after the block; None if nothing was counted
+
+    Raises OSError before the block if the file cannot be written. An exception of the block goes on.
+    """
+
+    def __init__(self, client, wanted, path, **options):
+        self.client, self.path = client, os.path.abspath(path)
+        self.plugin = ClineprofPlugin(wanted, **options)
+        self.profile = None
+
+    def __enter__(self):
+        if self.client.asynchronous:
+            raise TypeError("this client is asynchronous: write `async with clineprof.dask.profile(..)`")
+        _boot.core().probe(self.path)
+        self.client.sync(self._begin)
+        return self
+
+    def __exit__(self, *exception):
+        contents = self.client.sync(self._gather) if _is_connected(self.client) else []
+        self._put(contents)
+        if _is_connected(self.client):
+            self.client.sync(self.plugin._clean, self.client)
+
+    async def __aenter__(self):
+        _boot.core().probe(self.path)
+        await self._begin()
+        return self
+
+    async def __aexit__(self, *exception):
+        self._put(await self._gather() if _is_connected(self.client) else [])
+        if _is_connected(self.client):
+            await self.plugin._clean(self.client)
+
+    async def _begin(self):
+        try:
+            await _patiently(self.client.register_plugin(self.plugin))
+        except BaseException:
+            await self.plugin._stop(self.client)
+            raise
+        self.plugin._warn(await self.plugin._ask(self.client, "state"))
+
+    async def _gather(self):
+        await self.plugin._stop(self.client)
+        return await self.plugin._gather(self.client)
+
+    def _put(self, contents):
+        self.profile = self.plugin._put(self.path, contents)
+
+
+def _is_connected(client):
+    return client.status == "running"
+
+
+async def _patiently(asked):
+    """What is awaited; None if it takes too long, or if the connection is lost."""
+    try:
+        return await asyncio.wait_for(asked, PATIENCE)
+    except (OSError, asyncio.TimeoutError):
+        return None
+
+
+def _complain(text):
+    _boot.complain("clineprof", text)
