@@ -3,14 +3,17 @@
 import asyncio
 import logging
 import os
+import sys
 
 from clineprof import _boot, _engines, _training
 
 try:
-    from distributed import WorkerPlugin
+    from distributed import SchedulerPlugin, WorkerPlugin
 except ImportError as error:
     raise _training.missing("clineprof.dask", "distributed", error) from error
 
+# Options that are not tried in the driver: they have effects there, or depend on the process.
+ONLY_IN_WORKERS = "tracer", "heap", "leaks", "leak_limit"
 PATIENCE = 30  # seconds in which a worker must answer. Its live file is read if it does not
 
 # What arrives at a worker, which may have no clineprof: the tasks run there all the same.
@@ -33,6 +36,30 @@ def made(dask_worker):
     return _answer(dask_worker, run, what)
 """
 
+# What arrives at the scheduler when tasks are counted.
+TASKS = """
+from distributed import SchedulerPlugin
+from distributed.utils import key_split
+
+class Tasks(SchedulerPlugin):
+    def __init__(self):
+        self.name, self.rows = name, {}
+
+    def transition(self, key, start, finish, *arguments, worker=None, startstops=(), **more):
+        if start == "processing" and finish in ("memory", "erred") and startstops:
+            row = self.rows.setdefault(key_split(key), {"tasks": 0, "failed": 0, "time": 0.0, "workers": set()})
+            row["tasks"] += 1
+            row["failed"] += finish == "erred"
+            row["time"] += sum(part["stop"] - part["start"] for part in startstops if part["action"] == "compute")
+            row["workers"].add(worker)
+
+made = Tasks()
+"""
+TASKS_QUESTION = """
+def made(dask_scheduler):
+    return dask_scheduler.plugins[name].rows
+"""
+
 
 class _Text:
     """Stands in a pickle for what a text defines as `made`, with these names among its globals."""
@@ -42,6 +69,10 @@ class _Text:
 
     def __reduce__(self):
         return eval, ("exec(text) or made", self.names)
+
+
+class _TasksPlugin(_Text, SchedulerPlugin):
+    pass
 
 
 # ---- in a worker ----
@@ -110,6 +141,8 @@ class ClineprofPlugin(WorkerPlugin):
     def __init__(self, wanted=(), **options):
         self.wanted = [wanted] if isinstance(wanted, str) else list(wanted)
         self.options = options
+        _boot.core().Profiler(started=False, **{
+            name: value for name, value in options.items() if name not in ONLY_IN_WORKERS}).close()
         self.run = _engines.new_run()
         self.name = "clineprof-" + self.run
         self._sending = None
@@ -141,14 +174,19 @@ class ClineprofPlugin(WorkerPlugin):
         if not contents:
             _complain("no worker has counted anything; '%s' was not written" % os.fspath(path))
             return None
-        profile = _engines.write(path, contents)
-        return profile
+        return _engines.write(path, contents)
 
     async def _stop(self, client):
+        self._forget()
+        try:
+            await _patiently(client.unregister_worker_plugin(self.name))
+        except ValueError:  # it is not registered any more
+            pass
+
+    def _forget(self):
         if self._sending is not None:
             self._sending.__exit__()
             self._sending = None
-        await _patiently(client.unregister_worker_plugin(self.name))
 
     async def _gather(self, client):
         """What the workers of the cluster have counted, as a list of contents; but not what lies on this machine."""
@@ -204,29 +242,33 @@ class profile:
     client: a distributed.Client. An asynchronous one needs `async with`
     wanted, options: as for ClineprofPlugin
     path: the file
+    tasks: True: the tasks that end in the block are counted, too, by the beginnings of their keys
 
     profile: the sum, a clineprof.Profile, after the block; None if nothing was counted
+    tasks: after the block, a dict for each beginning of keys (`key`), those that took most time first: how many `tasks`
+        ended, how many of them `failed`, the `time` in seconds that they ran, and the addresses of the `workers`
 
     Raises OSError before the block if the file cannot be written. An exception of the block goes on.
     """
 
-    def __init__(self, client, wanted, path, **options):
+    def __init__(self, client, wanted, path, *, tasks=False, **options):
         self.client, self.path = client, os.path.abspath(path)
         self.plugin = ClineprofPlugin(wanted, **options)
-        self.profile = None
+        self.profile, self.tasks = None, []
+        self._counts_tasks = tasks
 
     def __enter__(self):
         if self.client.asynchronous:
-            raise TypeError("this client is asynchronous: write `async with clineprof.dask.profile(..)`")
+            raise TypeError("clineprof: this client is asynchronous: use `async with`")
         _boot.core().probe(self.path)
         self.client.sync(self._begin)
         return self
 
     def __exit__(self, *exception):
-        contents = self.client.sync(self._gather) if _is_connected(self.client) else []
-        self._put(contents)
-        if _is_connected(self.client):
-            self.client.sync(self.plugin._clean, self.client)
+        try:
+            self.client.sync(self._end)
+        except RuntimeError:  # the client's event loop has ended
+            self._write([])
 
     async def __aenter__(self):
         _boot.core().probe(self.path)
@@ -234,28 +276,58 @@ class profile:
         return self
 
     async def __aexit__(self, *exception):
-        self._put(await self._gather() if _is_connected(self.client) else [])
-        if _is_connected(self.client):
-            await self.plugin._clean(self.client)
+        await self._end()
 
     async def _begin(self):
         try:
             await _patiently(self.client.register_plugin(self.plugin))
+            if self._counts_tasks:
+                await _patiently(self.client.register_plugin(_TasksPlugin(TASKS, name=self.plugin.name),
+                                                             name=self.plugin.name))
         except BaseException:
             await self.plugin._stop(self.client)
             raise
         self.plugin._warn(await self.plugin._ask(self.client, "state"))
 
-    async def _gather(self):
-        await self.plugin._stop(self.client)
-        return await self.plugin._gather(self.client)
+    async def _end(self):
+        is_there = self.client.status == "running"
+        if is_there:
+            await self.plugin._stop(self.client)
+            await self._take_tasks()
+        self._write(await self.plugin._gather(self.client) if is_there else [])
+        if is_there:
+            await self.plugin._clean(self.client)
 
-    def _put(self, contents):
-        self.profile = self.plugin._put(self.path, contents)
+    def _write(self, contents):
+        self.plugin._forget()
+        try:
+            self.profile = self.plugin._put(self.path, contents)
+        except OSError as error:
+            _complain("cannot write '%s': %s" % (self.path, error.strerror))
+        _engines.clean(self.plugin.run)
+        self._print()
 
+    async def _take_tasks(self):
+        if not self._counts_tasks:
+            return
+        rows = await _patiently(self.client.run_on_scheduler(_Text(TASKS_QUESTION, name=self.plugin.name))) or {}
+        await _patiently(self.client.scheduler.unregister_scheduler_plugin(name=self.plugin.name))
+        self.tasks = sorted(({"key": key, **row} for key, row in rows.items()), key=lambda row: -row["time"])
 
-def _is_connected(client):
-    return client.status == "running"
+    def _print(self):
+        told = ""
+        if self.profile is not None:
+            processes = len(self.profile.processes) or 1
+            if not any(map(any, (function["hits"] for function in self.profile.functions))):
+                _complain("nothing that counts has run in the workers; wanted: %s" % (" ".join(self.plugin.wanted) or "only what is marked"))
+            told = "Wrote what %d worker process%s counted to '%s'\n" % (
+                processes, "es" * (processes > 1), _boot.shown(self.path))
+        if self.tasks:
+            told += "%8s %8s %12s %8s  %s\n" % ("Tasks", "Failed", "Time (s)", "Workers", "Key")
+        for row in self.tasks:
+            told += "%8d %8d %12.6f %8d  %s\n" % (
+                row["tasks"], row["failed"], row["time"], len(row["workers"]), _boot.shown(row["key"]))
+        sys.stderr.write(told)
 
 
 async def _patiently(asked):

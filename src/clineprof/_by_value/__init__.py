@@ -9,6 +9,7 @@ import builtins
 import functools
 import os
 import sys
+import weakref
 
 from clineprof import _boot
 
@@ -18,18 +19,24 @@ SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, 
 # {package that sends functions to other machines: what counts them there}
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
+# What is evaluated where a function arrives. The text of arriving.py need not be compiled for each function.
+ARRIVING = (
+    "exec(idle, {'text': idle}) or [taker := getattr(__import__(module, fromlist=('_',)), name)] and "
+    "(getattr(__import__('sys').modules.get('clineprof._by_value'), 'arrive', None)"
+    " or (lambda names: exec(own, names) or names['taker']))(globals())"
+)
+
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
 _sent = set()  # (file, first line) of the marked functions that were pickled
+_passing = weakref.WeakKeyDictionary()  # {function that came by value: what its next pickle says, as Taker takes it}
 
 
 def meet(module):
     """Wraps the functions of a pickler's module. Called for each module of such a name when it has been loaded."""
-    if hasattr(module, MAKES):
-        _wrap_arriving(module, MAKES)
-        _wrap_dills_sending(module)
-    elif hasattr(module, SETS_STATE):
-        _wrap_arriving(module, SETS_STATE)
-        _wrap_sending(module)
+    for name in MAKES, SETS_STATE:
+        if hasattr(module, name):
+            _wrap_arriving(module, name)
+    _meet_sending(module)
 
 
 # ---- where a function arrives ----
@@ -41,15 +48,27 @@ def _wrap_arriving(module, name):
         setattr(module, name, taking(own))
 
 
-def taking(own, file=None, is_marked=False):
+def arrive(names):
+    """What the pickle of a function calls in place of the pickler's own function. names: those of arriving.py."""
+    return taking(names["taker"], names["file"], names["is_marked"], names["needs_profile"])
+
+
+@functools.lru_cache(maxsize=256)  # a function may arrive with each task
+def taking(own, file=None, is_marked=False, needs_profile=False):
     """A function to call in place of a pickler's own, after which the function at hand is selected. `file` is that of its
-    code, where it was sent from: cloudpickle leaves the file out. is_marked: the function counts as marked."""
+    code, where it was sent from: cloudpickle leaves the file out. is_marked: the function counts as marked. When the
+    function is sent on, as Dask's scheduler does, its pickle says all this again."""
     own = own.__wrapped__ if _is_ours(own) else own
+    if file is not None:
+        _meet_sending(sys.modules[own.__module__])
 
     @functools.wraps(own)  # pickles refer to it by its name and module
     def arriving(*arguments, **named):
         made = own(*arguments, **named)
-        _select(arguments[0] if made is None else made, file, is_marked)
+        function = arguments[0] if made is None else made
+        if file is not None:
+            _passing[function] = file, is_marked, needs_profile
+        _select(function, file, is_marked)
         return made
 
     return arriving
@@ -83,6 +102,13 @@ def _in_file(code, file):
 # ---- where it is sent from ----
 
 
+def _meet_sending(module):
+    if hasattr(module, MAKES):
+        _wrap_dills_sending(module)
+    elif hasattr(module, SETS_STATE):
+        _wrap_sending(module)
+
+
 class Taker:
     """Stands in a pickle for the pickler's function of this name. Unpickled, it is that function, which selects what it
     makes if clineprof is there (arriving.py).
@@ -101,12 +127,11 @@ class Taker:
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
-        idle = _text_of(_boot, "idle.py") if self.needs_profile else ""
-        return eval, (
-            "(lambda idle, own, **names: exec(idle, {'text': idle}) or exec(own, names) or names['taker'])(%r, %r, "
-            "file=%r, is_marked=%r, taker=getattr(__import__(%r, fromlist=('_',)), %r))"
-            % (idle, _text_of(sys.modules[__name__], "arriving.py"), self.file, self.is_marked, self.module, self.name),
-        )
+        return eval, (ARRIVING, {
+            "idle": _text_of(_boot, "idle.py") if self.needs_profile else "",
+            "own": _text_of(sys.modules[__name__], "arriving.py"),
+            "module": self.module, "name": self.name, "file": self.file, "is_marked": self.is_marked,
+            "needs_profile": self.needs_profile})  # fmt: skip
 
 
 @functools.lru_cache(maxsize=None)
@@ -117,6 +142,9 @@ def _text_of(package, name):
 
 def _taker(function, module, name):
     """What stands in the pickle of a function; None: the pickler's own function."""
+    passing = _passing.get(function)
+    if passing is not None:
+        return Taker(module.__name__, name, *passing)
     code = function.__code__
     is_marked = _boot.core().is_selected(function)
     needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)

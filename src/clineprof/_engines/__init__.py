@@ -136,21 +136,29 @@ def own(run):
 
 def left(run):
     """What the run's processes of this machine have counted, those that run and those that have ended, as a list of
-    contents. This process is left out."""
+    contents. This process's live file is left out."""
     mine = _sessions[run].recording.outfile if run in _sessions else None
-    found = []
-    try:
-        names = sorted(os.listdir(place(run)))
-    except OSError:
-        return found
-    for path in (os.path.join(place(run), name) for name in names if name.endswith(CONTENT_ENDINGS)):
-        if mine is not None and path == mine + ".live":
-            continue
-        try:
-            found.append(_boot.core().sum(path))
-        except (OSError, ValueError) as error:
-            _boot.complain("clineprof", "cannot read '%s': %s" % (path, error))
+    found, seen = [], set()
+    while names := _names_in(place(run)) - seen:  # a process that ends meanwhile gives its file another name
+        seen |= names
+        for name in sorted(names):
+            path = os.path.join(place(run), name)
+            if mine is not None and path == mine + ".live":
+                continue
+            try:
+                found.append(_boot.core().sum(path))
+            except FileNotFoundError:
+                pass
+            except (OSError, ValueError) as error:
+                _boot.complain("clineprof", "cannot read '%s': %s" % (path, error))
     return found
+
+
+def _names_in(folder):
+    try:
+        return {name for name in os.listdir(folder) if name.endswith(CONTENT_ENDINGS)}
+    except OSError:
+        return set()
 
 
 def clean(run):
