@@ -60,6 +60,15 @@ def made(dask_scheduler):
     return dask_scheduler.plugins[name].rows
 """
 
+# Functions pass through the scheduler, which pickles them again: without clineprof it forgets what is marked.
+SCHEDULER_QUESTION = """
+def made():
+    try:
+        import clineprof._by_value
+    except Exception as error:
+        return str(error)
+"""
+
 
 class _Text:
     """Stands in a pickle for what a text defines as `made`, with these names among its globals."""
@@ -287,6 +296,9 @@ class profile:
         except BaseException:
             await self.plugin._stop(self.client)
             raise
+        failure = await _patiently(self.client.run_on_scheduler(_Text(SCHEDULER_QUESTION)))
+        if failure is not None:
+            _complain("the scheduler has no clineprof (%s): only what is named counts, and has no source text" % failure)
         self.plugin._warn(await self.plugin._ask(self.client, "state"))
 
     async def _end(self):
@@ -319,7 +331,8 @@ class profile:
         if self.profile is not None:
             processes = len(self.profile.processes) or 1
             if not any(map(any, (function["hits"] for function in self.profile.functions))):
-                _complain("nothing that counts has run in the workers; wanted: %s" % (" ".join(self.plugin.wanted) or "only what is marked"))
+                wanted = " ".join(self.plugin.wanted) or "only what is marked"
+                _complain("nothing that counts has run in the workers; wanted: %s" % wanted)
             told = "Wrote what %d worker process%s counted to '%s'\n" % (
                 processes, "es" * (processes > 1), _boot.shown(self.path))
         if self.tasks:

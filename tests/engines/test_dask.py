@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: MIT
 """clineprof.dask on a real cluster: every task that ran is in the profile, to the hit, whatever becomes of the worker
 that ran it."""
-import os
-import signal
-
 import pytest
 from engine import hits, needs, profiled, run_ended, started
-from harness import Profile, clean_environment
 
 pytestmark = needs("distributed", heavy=False)
 
@@ -15,7 +11,7 @@ import signal
 from distributed import LocalCluster
 
 if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=":0") as cluster:
         with open("address", "w") as file:
             file.write(cluster.scheduler_address + "\\n")
         signal.pause()
@@ -94,14 +90,13 @@ with Client(os.environ["ADDRESS"]) as client:
         print(both(client, 1000))
     both(client)
     print(sorted(function.name for function in run.profile.functions), len(run.profile.processes))
+    print([line.text for line in run.profile.functions[0].lines if line.hits == 499500])
     print(client.run(lambda: __import__("clineprof._engines")._engines._sessions == {}))
 """)
-    assert said.out.splitlines()[:2] == ["499500", "['work'] 2"]
+    assert said.out.splitlines()[:3] == ["499500", "['work'] 2", "['        done = i  # turn']"]
     assert said.out.count("True") == 2  # no worker counts any more
     assert said.err == f"Wrote what 2 worker processes counted to '{cluster.folder}/run.lprof'\n"
     assert cluster.turns() == 499500
-    [text] = [function["source"] for function in Profile(cluster.folder / "run.lprof").raw["functions"]][:1]
-    assert "# turn" in str(text)
 
 
 def test_modules_that_workers_import(cluster):
@@ -314,7 +309,7 @@ with Client(os.environ["ADDRESS"]) as client:
 
 def test_workers_in_the_drivers_own_process(alone):
     said = alone.run("""
-with LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None) as cluster:
+with LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
     with Client(cluster) as client, clineprof.dask.profile(client, ["__main__.work"], "run.lprof"):
         both(client)
         cluster.scale(1)
@@ -331,7 +326,7 @@ def test_workers_that_come_and_go(alone):
     """Without nannies where they come late; all have gone at the end."""
     alone.run("""
 if __name__ == "__main__":
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         with clineprof.dask.profile(client, ["__main__.*"], "run.lprof") as run:
             both(client)
             cluster.scale(2)
@@ -348,8 +343,8 @@ if __name__ == "__main__":
 ODD = {
     "plain": "",
     "bare": "sys.modules['clineprof'] = None",
-    "old": "import clineprof; clineprof._boot.core().__version__ = '0.0.1'",
-    "full": "import tempfile; tempfile.tempdir = '/proc/nowhere'",
+    "old": "from clineprof import _boot; _boot.core().__version__ = '0.0.1'",
+    "full": "import clineprof._engines; clineprof._engines.place = lambda run: '/proc/nowhere'",
 }
 
 
@@ -359,11 +354,11 @@ def test_odd_workers(alone):
     starts = {name: f"import sys; {text}\nfrom distributed.cli.dask_worker import main\nmain()" for name, text in ODD.items()}
     said = alone.run(f"""
 import subprocess
-with LocalCluster(n_workers=0, dashboard_address=None) as cluster, Client(cluster) as client:
+with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster) as client:
     workers = [subprocess.Popen([sys.executable, "-c", text, cluster.scheduler_address, "--name", name, "--no-nanny",
                                  "--no-dashboard", "--nthreads", "1"], stderr=subprocess.DEVNULL)
                for name, text in {starts}.items()]
-    client.wait_for_workers({len(starts)})
+    client.wait_for_workers({len(starts)}, timeout=100)
     named = {{info["name"]: address for address, info in client.scheduler_info(n_workers=-1)["workers"].items()}}
     with clineprof.dask.profile(client, ["__main__.*"], "run.lprof"):
         for number, name in enumerate(named):
@@ -377,8 +372,7 @@ with LocalCluster(n_workers=0, dashboard_address=None) as cluster, Client(cluste
 """)
     bare, old, turns = said.out.split()
     lines = [line for line in said.err.splitlines() if line.startswith("clineprof")]
-    assert lines[0] == f"clineprof: clineprof does not count in 1 worker: bare at {bare} (import of clineprof halted; " \
-                       "None in sys.modules)"
+    assert lines[0].startswith(f"clineprof: clineprof does not count in 1 worker: bare at {bare} (No module named")
     assert lines[1] == f"clineprof: clineprof is of another version in 1 worker: old at {old} (0.0.1)"
     assert len(lines) == 2
     assert alone.turns() == int(turns)
@@ -387,7 +381,7 @@ with LocalCluster(n_workers=0, dashboard_address=None) as cluster, Client(cluste
 def test_the_scheduler_ends_in_the_block(alone):
     said = alone.run("""
 if __name__ == "__main__":
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with Client(cluster) as client:
         with clineprof.dask.profile(client, ["__main__.*"], "run.lprof"):
             print(both(client))
@@ -400,11 +394,12 @@ if __name__ == "__main__":
 def test_workers_that_something_else_of_clineprof_profiles(alone):
     """Both profiles are whole, and their sum counts nothing twice."""
     alone.run("""
+work = profile(work)
 if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         both(client)
         with clineprof.dask.profile(client, ["__main__.*"], "run.lprof"):
             both(client)
-""", profiled(alone.python, "-l", "--prof-child-procs", "-p", "__main__", "-o", "all.lprof"))
+""", profiled(alone.python, "-l", "--prof-child-procs", "-o", "all.lprof"))
     assert alone.turns() == TURNS
     assert alone.turns("all.lprof") == 2 * TURNS
