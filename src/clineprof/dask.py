@@ -14,7 +14,7 @@ except ImportError as error:
 
 # Options that are not tried in the driver: they have effects there, or depend on the process.
 ONLY_IN_WORKERS = "tracer", "heap", "leaks", "leak_limit"
-PATIENCE = 30  # seconds in which a worker must answer. Its live file is read if it does not
+PATIENCE = 10  # seconds in which a worker must answer. Its live file is read if it does not
 
 # What arrives at a worker, which may have no clineprof: the tasks run there all the same.
 PLUGIN = """
@@ -218,11 +218,15 @@ class ClineprofPlugin(WorkerPlugin):
 
         async def ask(worker):
             found = await _patiently(client.run(question, workers=[worker], on_error="return")) or {}
-            answer = found.get(worker)
-            return answer if isinstance(answer, dict) else {
-                "name": worker, "failure": "it does not answer" if answer is None else repr(answer)}
+            return found.get(worker)
 
-        return dict(zip(workers, await asyncio.gather(*map(ask, workers))))
+        answers = dict(zip(workers, await asyncio.gather(*map(ask, workers))))
+        silent = [worker for worker, answer in answers.items() if not isinstance(answer, dict)]
+        there = await _patiently(client.scheduler.ncores()) or () if silent else ()  # a lost worker needs no message
+        self._tell("has no answer of", {
+            worker: (worker, answers[worker] or "what it counts is read from its live file")
+            for worker in silent if worker in there})  # fmt: skip
+        return {worker: answer for worker, answer in answers.items() if worker not in silent}
 
     def _warn(self, answers):
         """Tells in one line which workers do not count, and in another one which have another version of clineprof."""

@@ -32,6 +32,14 @@ def work(n):
 
 def both(client, number=100, **more):
     return sum(client.gather(client.map(work, range(number), pure=False, **more)))
+
+def scale(client, cluster, number):
+    "Ends workers once no results are kept, as what is lost with a worker is computed again."
+    while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+        time.sleep(0.05)
+    cluster.scale(number)
+    while len(client.scheduler_info(n_workers=-1)["workers"]) > number:
+        time.sleep(0.05)
 """
 TURNS = sum(range(100))
 
@@ -312,9 +320,7 @@ def test_workers_in_the_drivers_own_process(alone):
 with LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
     with Client(cluster) as client, clineprof.dask.profile(client, ["__main__.work"], "run.lprof"):
         both(client)
-        cluster.scale(1)
-        while len(client.scheduler_info(n_workers=-1)["workers"]) > 1:
-            time.sleep(0.05)
+        scale(client, cluster, 1)
         both(client)
     work(7)
 """)
@@ -332,9 +338,7 @@ if __name__ == "__main__":
             cluster.scale(2)
             client.wait_for_workers(2)
             both(client)
-            cluster.scale(0)
-            while client.scheduler_info(n_workers=-1)["workers"]:
-                time.sleep(0.05)
+            scale(client, cluster, 0)
         print(len(run.profile.processes))
 """)
     assert alone.turns() == 2 * TURNS
