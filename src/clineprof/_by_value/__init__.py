@@ -21,20 +21,25 @@ SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, 
 # {package that sends functions to other machines: what counts them there}
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
+# What is evaluated where a function arrives. The text of arriving.py need not be compiled for each function.
+ARRIVING = (
+    "exec(idle, {'text': idle}) or [taker := getattr(__import__(module, fromlist=('_',)), name)] and "
+    "(getattr(__import__('sys').modules.get('clineprof._by_value'), 'arrive', None)"
+    " or (lambda names: exec(own, names) or names['taker']))(globals())"
+)
+
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
 texts = {}  # {file: text as bytes} of functions that were pickled meanwhile, as workers may not have their files
-_arrived = weakref.WeakKeyDictionary()  # {function: does it count as marked?} of those that have arrived
 _sent = set()  # (file, first line) of the marked functions that were pickled
+_arrived = weakref.WeakKeyDictionary()  # {function: (file, is_marked, needs_profile)} of those that came, as for Taker
 
 
 def meet(module):
     """Wraps the functions of a pickler's module. Called for each module of such a name when it has been loaded."""
-    if hasattr(module, MAKES):
-        _wrap_arriving(module, MAKES)
-        _wrap_dills_sending(module)
-    elif hasattr(module, SETS_STATE):
-        _wrap_arriving(module, SETS_STATE)
-        _wrap_sending(module)
+    for name in MAKES, SETS_STATE:
+        if hasattr(module, name):
+            _wrap_arriving(module, name)
+    _meet_sending(module)
 
 
 # ---- where a function arrives ----
@@ -46,23 +51,33 @@ def _wrap_arriving(module, name):
         setattr(module, name, taking(own))
 
 
-def taking(own, file=None, is_marked=False):
+def arrive(names):
+    """What the pickle of a function calls in place of the pickler's own function. names: those of arriving.py."""
+    return taking(names["taker"], names["file"], names["is_marked"], names["needs_profile"])
+
+
+@functools.lru_cache(maxsize=256)  # a function may arrive with each task
+def taking(own, file=None, is_marked=False, needs_profile=False):
     """A function to call in place of a pickler's own, after which the function at hand is selected. `file` is that of its
-    code, where it was sent from: cloudpickle leaves the file out. is_marked: the function counts as marked."""
+    code, where it was sent from: cloudpickle leaves the file out. is_marked: the function counts as marked. When the
+    function is sent on, as Dask's scheduler does, its pickle says all this again."""
     own = own.__wrapped__ if _is_ours(own) else own
+    if file is not None:
+        _meet_sending(sys.modules[own.__module__])
 
     @functools.wraps(own)  # pickles refer to it by its name and module
     def arriving(*arguments, **named):
         made = own(*arguments, **named)
-        _select(arguments[0] if made is None else made, file, is_marked)
+        function = arguments[0] if made is None else made
+        if type(function) is FUNCTION:
+            _arrived[function] = file, is_marked, needs_profile
+            _select(function, file, is_marked)
         return made
 
     return arriving
 
 
 def _select(function, file, is_marked):
-    if type(function) is not FUNCTION:
-        return
     try:
         from clineprof._global import profile
 
@@ -70,7 +85,6 @@ def _select(function, file, is_marked):
             function.__code__ = _in_file(function.__code__, file)
         if is_marked:
             profile(function)
-        _arrived[function] = is_marked
         if "clineprof._core" in sys.modules:
             _boot.core().arrived(function, is_marked)
     except Exception as error:  # the program goes on, with a function that does not count
@@ -80,7 +94,7 @@ def _select(function, file, is_marked):
 
 def select_arrived():
     """Selects what has arrived already, for a selection that has just begun: workers keep functions."""
-    for function, is_marked in list(_arrived.items()):
+    for function, (_, is_marked, _) in list(_arrived.items()):
         _boot.core().arrived(function, is_marked)
 
 
@@ -93,6 +107,13 @@ def _in_file(code, file):
 
 
 # ---- where it is sent from ----
+
+
+def _meet_sending(module):
+    if hasattr(module, MAKES):
+        _wrap_dills_sending(module)
+    elif hasattr(module, SETS_STATE):
+        _wrap_sending(module)
 
 
 class Taker:
@@ -113,12 +134,11 @@ class Taker:
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
-        idle = _text_of(_boot, "idle.py") if self.needs_profile else ""
-        return eval, (
-            "(lambda idle, own, **names: exec(idle, {'text': idle}) or exec(own, names) or names['taker'])(%r, %r, "
-            "file=%r, is_marked=%r, taker=getattr(__import__(%r, fromlist=('_',)), %r))"
-            % (idle, _text_of(sys.modules[__name__], "arriving.py"), self.file, self.is_marked, self.module, self.name),
-        )
+        return eval, (ARRIVING, {
+            "idle": _text_of(_boot, "idle.py") if self.needs_profile else "",
+            "own": _text_of(sys.modules[__name__], "arriving.py"),
+            "module": self.module, "name": self.name, "file": self.file, "is_marked": self.is_marked,
+            "needs_profile": self.needs_profile})  # fmt: skip
 
 
 @functools.lru_cache(maxsize=None)
@@ -129,6 +149,9 @@ def _text_of(package, name):
 
 def _taker(function, module, name):
     """What stands in the pickle of a function; None: the pickler's own function."""
+    told = _arrived.get(function, (None,))
+    if told[0] is not None:
+        return Taker(module.__name__, name, *told)
     code = function.__code__
     is_marked = _boot.core().is_selected(function)
     needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)

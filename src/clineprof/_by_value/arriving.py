@@ -3,8 +3,8 @@
 function, and runs in a namespace of its own with the attributes of a Taker (__init__.py), and `taker`, the pickler's own
 function that makes or completes the function."""
 try:
-    from clineprof._by_value import taking
+    from clineprof._by_value import arrive
+
+    taker = arrive(globals())
 except Exception:  # there is no clineprof, or another version: the function runs as plain code
     pass
-else:
-    taker = taking(taker, file, is_marked)  # noqa: F821

@@ -5,6 +5,7 @@ A run has a name that only its driver and its workers know. Each worker has a Se
 a folder of that name on its machine. So what a worker has counted is there however the worker ends. The driver asks
 some worker of each machine to collect() what lies there, and write()s the sum.
 """
+import functools
 import os
 import shutil
 import sys
@@ -15,8 +16,8 @@ from clineprof._boot import files, targets
 
 CONTENT_ENDINGS = ".lprof", ".live"
 
-_session = None  # the Session of this process
-_kept = {}  # {name of a run: content of a profile} of sessions that have ended and whose file could not be written
+_sessions = {}  # {name of a run: Session} of this process
+_kept = {}  # {name of a run: contents of profiles} of sessions that have ended and whose file could not be written
 
 
 def new_run():
@@ -49,7 +50,6 @@ class Session:
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
         self._select_main()
         _by_value.select_arrived()
-        os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _outfile(self):
         """The path of the profile, without the number that the process has. None if no file can be made there."""
@@ -87,7 +87,7 @@ class Session:
                 raise OSError
             files.replace(outfile, content, 0o600)
         except OSError:
-            _kept[self.run] = content
+            _kept.setdefault(self.run, []).append(content)
         self._close(True)
 
     def _close(self, is_over):
@@ -99,57 +99,67 @@ class Session:
         self.recording = None
         self.profiler.close()
 
-    def _leave_to_parent(self):
+    def after_fork(self):
         """What a fork counts is lost: it has no live file of its own."""
-        global _session
-        if _session is self:
-            _session = None
-            self.profiler.after_fork()
-            self._close(False)
+        self.profiler.after_fork()
+        self._close(False)
 
 
 def begin(run, wanted, **options):
-    """Begins to count in this process, if it does not count for this run already. A session of another run ends."""
-    global _session
-    if _session is not None and _session.run == run:
-        return
-    if _session is not None:
-        end(_session.run)
-    _session = Session(run, wanted, **options)
+    """Begins to count in this process, if it does not count for this run already."""
+    if run not in _sessions:
+        _sessions[run] = Session(run, wanted, **options)
+        _follow_forks()
+
+
+@functools.lru_cache(maxsize=None)
+def _follow_forks():
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _after_fork():
+    while _sessions:
+        _sessions.popitem()[1].after_fork()
 
 
 def end(run):
     """Ends this process's session of a run, if there is one."""
-    global _session
-    if _session is not None and _session.run == run:
-        _session, ending = None, _session
-        ending.end()
+    session = _sessions.pop(run, None)
+    if session is not None:
+        session.end()
 
 
 def own(run):
-    """What this process has counted for a run so far, as a list with the content of a profile, or an empty one."""
-    if _session is not None and _session.run == run:
-        return [_session.content()]
-    return [_kept[run]] if run in _kept else []
+    """What this process has counted for a run so far, as a list of contents of profiles. Files are left out."""
+    session = _sessions.get(run)
+    return _kept.get(run, []) + ([session.content()] if session is not None else [])
 
 
 def left(run):
     """What the run's processes of this machine have counted, those that run and those that have ended, as a list of
-    contents. This process is left out."""
-    mine = _session.recording.outfile if _session is not None and _session.run == run else None
-    found = []
-    try:
-        names = sorted(os.listdir(place(run)))
-    except OSError:
-        return found
-    for path in (os.path.join(place(run), name) for name in names if name.endswith(CONTENT_ENDINGS)):
-        if mine is not None and path == mine + ".live":
-            continue
-        try:
-            found.append(_boot.core().sum(path))
-        except (OSError, ValueError) as error:
-            _boot.complain("clineprof", "cannot read '%s': %s" % (path, error))
+    contents. This process's live file is left out."""
+    mine = _sessions[run].recording.outfile if run in _sessions else None
+    found, seen = [], set()
+    while names := _names_in(place(run)) - seen:  # a process that ends meanwhile gives its file another name
+        seen |= names
+        for name in sorted(names):
+            path = os.path.join(place(run), name)
+            if mine is not None and path == mine + ".live":
+                continue
+            try:
+                found.append(_boot.core().sum(path))
+            except FileNotFoundError:
+                pass
+            except (OSError, ValueError) as error:
+                _boot.complain("clineprof", "cannot read '%s': %s" % (path, error))
     return found
+
+
+def _names_in(folder):
+    try:
+        return {name for name in os.listdir(folder) if name.endswith(CONTENT_ENDINGS)}
+    except OSError:
+        return set()
 
 
 def clean(run):
