@@ -101,16 +101,16 @@ class Taker:
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
-        idle = _text_of(_boot, "idle.py") if self.needs_profile else ""
+        idle = text_of(_boot, "idle.py") if self.needs_profile else ""
         return eval, (
             "(lambda idle, own, **names: exec(idle, {'text': idle}) or exec(own, names) or names['taker'])(%r, %r, "
             "file=%r, is_marked=%r, taker=getattr(__import__(%r, fromlist=('_',)), %r))"
-            % (idle, _text_of(sys.modules[__name__], "arriving.py"), self.file, self.is_marked, self.module, self.name),
+            % (idle, text_of(sys.modules[__name__], "arriving.py"), self.file, self.is_marked, self.module, self.name),
         )
 
 
 @functools.lru_cache(maxsize=None)
-def _text_of(package, name):
+def text_of(package, name):
     with open(os.path.join(os.path.dirname(package.__file__), name), encoding="utf-8") as file:
         return file.read()
 

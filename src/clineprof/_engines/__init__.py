@@ -5,6 +5,7 @@ A run has a name that only its driver and its workers know. Each worker has a Se
 a folder of that name on its machine. So what a worker has counted is there however the worker ends. The driver asks
 some worker of each machine to collect() what lies there, and write()s the sum.
 """
+import builtins
 import os
 import shutil
 import sys
@@ -38,16 +39,20 @@ class Session:
     run: the name of the run
     wanted: what is counted, as -p takes it; "name.*" is all in a module or class. Functions that arrive by value count
         if they are named here, as "__main__.work" is, or if they are selected where they come from
+    builtin: `profile` of the builtins selects for the session, as under ckernprof -l
     options: arguments of Profiler
     """
 
-    def __init__(self, run, wanted, **options):
+    def __init__(self, run, wanted, builtin=False, **options):
         core = _boot.core()
         self.run = run
         self.profiler = core.Profiler(**options)
         self.recording = core.Recording(self.profiler, self._outfile(), 0o600, _command(), None, True)
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
+        self.selection.select_loaded()
         self._select_main()
+        if builtin and not hasattr(builtins, "profile"):
+            builtins.profile = self.profiler
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _outfile(self):
@@ -96,7 +101,19 @@ class Session:
             self.recording.close(True)
         self.recording.drop()
         self.recording = None
+        self._take_back_profile()
         self.profiler.close()
+
+    def _take_back_profile(self):
+        """Leaves a `profile` in the builtins that selects nothing."""
+        from clineprof._boot import spawning
+        from clineprof._global import profile
+
+        if getattr(builtins, "profile", None) is self.profiler:
+            del builtins.profile
+            spawning.be_idle()
+        if profile._profile is self.profiler:
+            profile._profile = profile.enabled = None
 
     def _leave_to_parent(self):
         """What a fork counts is lost: it has no live file of its own."""
