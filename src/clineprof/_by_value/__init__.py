@@ -15,11 +15,16 @@ from clineprof import _boot
 FUNCTION = type(lambda: 0)
 SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, of dill
 
+# Expressions for pickles, with these names: the text of idle.py; and the module and name of what is referred to.
+IDLE = "hasattr(__import__('builtins'), 'profile') or exec(idle, {'text': idle})"
+REFERRED = "__import__('functools').reduce(getattr, name.split('.'), __import__(module, fromlist=('_',)))"
+
 # {package that sends functions to other machines: what counts them there}
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
 _sent = set()  # (file, first line) of the marked functions that were pickled
+_elsewhere = {}  # {(file, first line): path of the profile that has it}, of functions that other processes have run
 
 
 def meet(module):
@@ -90,7 +95,8 @@ class Taker:
     module, name: those of the pickler's function
     file: that of the function at hand
     is_marked: the function is selected here, and so it counts as marked on the other side
-    needs_profile: there must be a `profile` on the other side, which may do nothing (idle.py)
+    needs_profile: there must be a `profile` on the other side, as modules may use it that are imported there; it may do
+        nothing (idle.py)
     """
 
     def __init__(self, module, name, file, is_marked, needs_profile):
@@ -101,12 +107,10 @@ class Taker:
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
-        idle = text_of(_boot, "idle.py") if self.needs_profile else ""
-        return eval, (
-            "(lambda idle, own, **names: exec(idle, {'text': idle}) or exec(own, names) or names['taker'])(%r, %r, "
-            "file=%r, is_marked=%r, taker=getattr(__import__(%r, fromlist=('_',)), %r))"
-            % (idle, text_of(sys.modules[__name__], "arriving.py"), self.file, self.is_marked, self.module, self.name),
-        )
+        return eval, ("(%s, exec(own), taker)[2]" % IDLE, {
+            "idle": text_of(_boot, "idle.py") if self.needs_profile else "", "module": self.module, "name": self.name,
+            "own": text_of(sys.modules[__name__], "arriving.py"), "file": self.file, "is_marked": self.is_marked,
+        })  # fmt: skip
 
 
 @functools.lru_cache(maxsize=None)
@@ -119,7 +123,7 @@ def _taker(function, module, name):
     """What stands in the pickle of a function; None: the pickler's own function."""
     code = function.__code__
     is_marked = _boot.core().is_selected(function)
-    needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)
+    needs_profile = _has_profile()
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
     if not (is_marked or needs_profile or sends_all):
@@ -127,8 +131,9 @@ def _taker(function, module, name):
     return Taker(module.__name__, name, code.co_filename, is_marked, needs_profile)
 
 
-def _names_profile(code):
-    return "profile" in code.co_names or any(_names_profile(one) for one in code.co_consts if type(one) is type(code))
+def _has_profile():
+    """Is `profile` in the builtins, as under ckernprof -l?"""
+    return type(getattr(builtins, "profile", None)) is _boot.core().Profiler
 
 
 def _wrap_sending(module):
@@ -144,6 +149,39 @@ def _wrap_sending(module):
         return made if taker is None else (*made[:5], taker)
 
     pickler._dynamic_function_reduce = reduce
+    _wrap_referring(pickler)
+
+
+def _wrap_referring(pickler):
+    """What is pickled by reference takes a `profile` along, too, as its module is then imported on the other side."""
+    own = pickler.reducer_override
+
+    @functools.wraps(own)
+    def reducer_override(self, one):
+        made = own(self, one)
+        if made is not NotImplemented or not isinstance(one, (FUNCTION, type)):
+            return made
+        module, name = getattr(one, "__module__", None), getattr(one, "__qualname__", "")
+        if not (_has_profile() and _is_of_program(module) and _is_at(one, module, name)):
+            return made
+        return eval, ("(%s, %s)[1]" % (IDLE, REFERRED), {
+            "idle": text_of(_boot, "idle.py"), "module": module, "name": name})  # fmt: skip
+
+    pickler.reducer_override = reducer_override
+
+
+def _is_of_program(name):
+    """Is it the name of a module that belongs to the program, and may use `profile`?"""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    root = str(name).partition(".")[0]
+    return bool(file) and root not in sys.stdlib_module_names and root != "clineprof" and "/site-packages/" not in file
+
+
+def _is_at(one, module, name):
+    try:
+        return functools.reduce(getattr, name.split("."), sys.modules[module]) is one
+    except AttributeError:
+        return False
 
 
 def _wrap_dills_sending(module):
@@ -179,10 +217,20 @@ def _is_ours(function):
 # ---- at the end ----
 
 
+def has_run(profile, path):
+    """Notes which functions have run in the processes of a profile, which is in this file."""
+    _elsewhere.update({(one.file, one.line): path for one in profile.functions if any(one["hits"])})
+
+
+def elsewhere(file, line):
+    """The path of a profile of other processes, in which the function has run. None: there is none."""
+    return _elsewhere.get((file, line))
+
+
 def advice(file, line, counts_children):
     """How a function can be counted that was sent to other processes, in words. None if it was not sent, or nothing
     more can be done. counts_children: --prof-child-procs was given."""
-    if (file, line) not in _sent:
+    if (file, line) not in _sent or (file, line) in _elsewhere:
         return None
     ways = [] if counts_children else ["--prof-child-procs counts it in the processes that the program starts"]
     ways += ["%s counts it on a cluster" % CLUSTERS[name] for name in CLUSTERS if name in sys.modules]

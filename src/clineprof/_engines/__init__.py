@@ -51,7 +51,7 @@ class Session:
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
         self.selection.select_loaded()
         self._select_main()
-        if builtin and not hasattr(builtins, "profile"):
+        if builtin and type(getattr(builtins, "profile", None)) is not core.Profiler:
             builtins.profile = self.profiler
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
@@ -206,4 +206,6 @@ def write(path, contents):
 
     content = _boot.core().merge(*contents)
     files.replace(os.fspath(path), content)
-    return loads(content)
+    profile = loads(content)
+    _by_value.has_run(profile, os.fspath(path))
+    return profile
