@@ -20,6 +20,7 @@ except ImportError as error:
     raise missing("clineprof.ray", "ray", error) from error
 
 HOOK = "worker_process_setup_hook"
+CLEAN_SECONDS = 10  # for the nodes to remove their folders
 
 _runs = []  # names of the runs whose folders are not removed yet; the last one is that of gather()
 
@@ -105,13 +106,18 @@ def gather(path, timeout=60):
 
 
 def _say(path, profile, nodes):
-    workers = sum(process["events"] > 0 for process in profile.processes)
-    many = lambda number, what: "%d %s%s" % (number, what, "s"[number == 1 :])  # noqa: E731
-    _boot.complain("clineprof", "'%s' has the lines of %s on %s" % (os.fspath(path), many(workers, "worker"), many(nodes, "node")))
+    has_one = not profile.processes and any(any(function["hits"]) for function in profile.functions)
+    workers = sum(process["events"] > 0 for process in profile.processes) + has_one
+    _boot.complain("clineprof", "'%s' has what %s on %s counted" % (
+        os.fspath(path), _many(workers, "worker"), _many(nodes, "node")))  # fmt: skip
 
 
-def _ask_nodes(function, timeout, *arguments):
-    """Yields what function(*arguments) returns on each node, and says of the other nodes why they did not answer."""
+def _many(number, what):
+    return "%d %s%s" % (number, what, "s"[number == 1 :])
+
+
+def _ask_nodes(function, timeout, argument, complain=_boot.complain):
+    """Yields what function(argument) returns on each node, and says of the other nodes why they did not answer."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     task = ray.remote(num_cpus=0, max_retries=0)(function)
@@ -119,17 +125,17 @@ def _ask_nodes(function, timeout, *arguments):
     for node in ray.nodes():
         if node["Alive"]:
             strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            asked[task.options(scheduling_strategy=strategy).remote(*arguments)] = node["NodeManagerAddress"]
+            asked[task.options(scheduling_strategy=strategy).remote(argument)] = node["NodeManagerAddress"]
     ready, late = ray.wait(list(asked), num_returns=len(asked), timeout=timeout)
     for answer in ready:
         try:
             yield ray.get(answer)
         except ray.exceptions.RayError as error:
-            reason = str(getattr(error, "cause", None) or error).strip().splitlines()[-1]
-            _boot.complain("clineprof", "node %s did not tell what it has counted: %s" % (asked[answer], reason))
+            reason = str(getattr(error, "cause", None) or error).strip().rpartition("\n")[2]
+            complain("clineprof", "node %s did not tell what it has counted: %s" % (asked[answer], reason))
     for answer in late:
         ray.cancel(answer, force=True)
-        _boot.complain("clineprof", "node %s did not answer within %g s" % (asked[answer], timeout))
+        complain("clineprof", "node %s did not tell within %g s what it has counted" % (asked[answer], timeout))
 
 
 def _collect(run):
@@ -164,7 +170,7 @@ def _clean_nodes():
     runs = _runs[:]
     _runs.clear()
     if runs and ray.is_initialized():
-        any(_ask_nodes(_clean, 10, runs))
+        list(_ask_nodes(_clean, CLEAN_SECONDS, runs, lambda *text: None))
     for run in runs:
         _engines.clean(run)
     return runs

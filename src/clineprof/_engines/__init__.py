@@ -65,7 +65,7 @@ class Session:
             reason = "it belongs to another user"
         except OSError as error:
             reason = error.strerror
-        _boot.complain("clineprof", "cannot use the folder '%s': %s; if this worker is killed, its counts are lost"
+        _boot.complain("clineprof", "cannot use the folder '%s': %s; what this worker counts may be lost"
                        % (folder, reason))  # fmt: skip
         return None
 

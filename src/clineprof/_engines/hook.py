@@ -11,13 +11,14 @@ theirs: what the user wants to be called when a worker begins: a function, or it
 import importlib
 import os
 import sys
+import tempfile
 
 
 def begin():
     try:
         begin_to_count()
     except Exception as error:  # the worker does its tasks, and counts nothing
-        complain("this worker does not count: %s: %s" % (type(error).__name__, error))
+        complain("workers do not count: %s: %s" % (type(error).__name__, error))
     if theirs is not None:  # noqa: F821
         (named(theirs) if isinstance(theirs, str) else theirs)()  # noqa: F821
 
@@ -28,7 +29,7 @@ def begin_to_count():
     if driver == (machine, engines.place(run)) and not os.path.isdir(engines.place(run)):  # noqa: F821
         return  # the run has ended while this worker started
     if engines.version() != version:  # noqa: F821
-        complain("this worker has clineprof %s, and the driver has %s" % (engines.version(), version))  # noqa: F821
+        complain("workers have clineprof %s, and the driver has %s" % (engines.version(), version))  # noqa: F821
     engines.begin(run, wanted, **options)  # noqa: F821
 
 
@@ -55,4 +56,11 @@ def named(name):
 
 
 def complain(text):
+    """Says it once on this machine, if the folder of the run is there."""
+    try:
+        os.close(os.open(os.path.join(tempfile.gettempdir(), "clineprof-" + run, "said"), os.O_CREAT | os.O_EXCL))  # noqa: F821
+    except FileExistsError:
+        return
+    except OSError:
+        pass
     os.write(2, b"clineprof: %s\n" % ascii(text)[1:-1].encode())
