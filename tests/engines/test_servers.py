@@ -2,6 +2,7 @@
 """CLINEPROF=1 and servers: all processes of a server make one profile, whether its first process imports the
 application or not, and however the workers end. Every answered request is in it."""
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -205,11 +206,16 @@ def test_uvicorn_starts_its_workers_again(uvicorn):
 # ---- the reloaders of flask and django ----
 
 
-def touch(path):
-    """Changes a file, as an editor does, so that a reloader sees it."""
-    later = time.time() + 10
-    path.write_text(path.read_text() + "\n")
-    os.utime(path, (later, later))
+def change_until_loaded_again(running, path, first):
+    """Changes a file, as an editor does, until a reloader has seen it. The reloader does not see a change that comes
+    before it has looked at the file for the first time."""
+    later = itertools.count(int(time.time()))
+
+    def is_loaded_again():
+        os.utime(path, (next(later),) * 2)
+        return running.ask() not in (None, *first)
+
+    running.program.wait_until(is_loaded_again, 60)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -218,8 +224,7 @@ def test_flask(server, tmp_path, number):
     (tmp_path / "jobs.py").write_text(FLASK)
     running = server("-m", "flask", "--app", "jobs", "run", "--debug", "--port", "PORT")
     first = running.ask_until(1)
-    touch(tmp_path / "jobs.py")
-    running.ask_until(1, but=first)
+    change_until_loaded_again(running, tmp_path / "jobs.py", first)
     running.end(number)
 
 
@@ -231,6 +236,5 @@ def test_django(server, tmp_path, number, first):
     (tmp_path / "manage.py").write_text(DJANGO.replace("FIRST", first))
     running = server("manage.py", "runserver", "PORT")
     before = running.ask_until(1)
-    touch(tmp_path / "manage.py")
-    running.ask_until(1, but=before)
+    change_until_loaded_again(running, tmp_path / "manage.py", before)
     running.end(number)
