@@ -95,8 +95,7 @@ class Taker:
     module, name: those of the pickler's function
     file: that of the function at hand
     is_marked: the function is selected here, and so it counts as marked on the other side
-    needs_profile: there must be a `profile` on the other side, as modules may use it that are imported there; it may do
-        nothing (idle.py)
+    needs_profile: there must be a `profile` on the other side, which may do nothing (idle.py)
     """
 
     def __init__(self, module, name, file, is_marked, needs_profile):
@@ -123,7 +122,7 @@ def _taker(function, module, name):
     """What stands in the pickle of a function; None: the pickler's own function."""
     code = function.__code__
     is_marked = _boot.core().is_selected(function)
-    needs_profile = _has_profile()
+    needs_profile = _has_profile() and (_names_profile(code) or _uses_cluster())
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
     if not (is_marked or needs_profile or sends_all):
@@ -134,6 +133,15 @@ def _taker(function, module, name):
 def _has_profile():
     """Is `profile` in the builtins, as under ckernprof -l?"""
     return type(getattr(builtins, "profile", None)) is _boot.core().Profiler
+
+
+def _names_profile(code):
+    return "profile" in code.co_names or any(_names_profile(one) for one in code.co_consts if type(one) is type(code))
+
+
+def _uses_cluster():
+    """May other processes import modules of the program that use `profile`, without its main module?"""
+    return any(name in sys.modules for name in CLUSTERS)
 
 
 def _wrap_sending(module):
@@ -162,7 +170,7 @@ def _wrap_referring(pickler):
         if made is not NotImplemented or not isinstance(one, (FUNCTION, type)):
             return made
         module, name = getattr(one, "__module__", None), getattr(one, "__qualname__", "")
-        if not (_has_profile() and _is_of_program(module) and _is_at(one, module, name)):
+        if not (_has_profile() and _uses_cluster() and _is_of_program(module) and _is_at(one, module, name)):
             return made
         return eval, ("(%s, %s)[1]" % (IDLE, REFERRED), {
             "idle": text_of(_boot, "idle.py"), "module": module, "name": name})  # fmt: skip
