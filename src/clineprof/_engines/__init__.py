@@ -40,14 +40,15 @@ class Session:
     wanted: what is counted, as -p takes it; "name.*" is all in a module or class. Functions that arrive by value count
         if they are named here, as "__main__.work" is, or if they are selected where they come from
     builtin: `profile` of the builtins selects for the session, as under ckernprof -l
+    makes_folder: False: the driver has made the folder of the run. If it is gone, the run has ended meanwhile
     options: arguments of Profiler
     """
 
-    def __init__(self, run, wanted, builtin=False, **options):
+    def __init__(self, run, wanted, builtin=False, makes_folder=True, **options):
         core = _boot.core()
         self.run = run
         self.profiler = core.Profiler(**options)
-        self.recording = core.Recording(self.profiler, self._outfile(), 0o600, _command(), None, True)
+        self.recording = core.Recording(self.profiler, self._outfile(makes_folder), 0o600, _command(), None, True)
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
         self.selection.select_loaded()
         self._select_main()
@@ -55,11 +56,14 @@ class Session:
             builtins.profile = self.profiler
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
-    def _outfile(self):
+    def _outfile(self, makes_folder):
         """The path of the profile, without the number that the process has. None if no file can be made there."""
         folder = place(self.run)
         try:
-            os.makedirs(folder, 0o700, exist_ok=True)
+            if makes_folder:
+                os.makedirs(folder, 0o700, exist_ok=True)
+            elif not os.path.lexists(folder):
+                return None
             if os.stat(folder).st_uid == os.geteuid() and os.access(folder, os.W_OK):
                 return os.path.join(folder, "worker.lprof")
             reason = "it belongs to another user"
@@ -171,7 +175,12 @@ def left(run):
 def clean(run):
     """Removes the run's folder of this machine."""
     _kept.pop(run, None)
-    shutil.rmtree(place(run), ignore_errors=True)
+    gone = place(run) + ".gone"
+    try:
+        os.rename(place(run), gone)  # so that no process can put a new file into it
+    except OSError:
+        return
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def version():

@@ -25,12 +25,12 @@ def begin():
 
 def begin_to_count():
     engines = load_engines()
-    machine = sys.modules["clineprof._core"].identity()[2]
-    if driver == (machine, engines.place(run)) and not os.path.isdir(engines.place(run)):  # noqa: F821
+    here = sys.modules["clineprof._core"].identity()[2], engines.place(run)  # noqa: F821
+    if here == driver and not os.path.lexists(driver[1]):  # noqa: F821
         return  # the run has ended while this worker started
     if engines.version() != version:  # noqa: F821
         complain("workers have clineprof %s, and the driver has %s" % (engines.version(), version))  # noqa: F821
-    engines.begin(run, wanted, **options)  # noqa: F821
+    engines.begin(run, wanted, makes_folder=here != driver, **options)  # noqa: F821
 
 
 def load_engines():
