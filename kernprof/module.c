@@ -177,20 +177,20 @@ static PyObject *module_call_soon(PyObject *module, PyObject *function)
     Py_RETURN_FALSE;
 }
 
+/* The function's module is the one that its globals name: functools.wraps() gives a wrapper of a library the __module__ of
+ * the function that it wraps. */
 static PyObject *module_arrived(PyObject *module, PyObject *arguments)
 {
-    PyObject *function, *name, *bytes = NULL;
+    PyObject *function, *bytes = NULL;
     int marked;
-    bool done = false;
 
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!p:arrived", &PyFunction_Type, &function, &marked))
         return NULL;
-    name = PyObject_GetAttrString(function, "__module__");
-    if (name != NULL && !PyUnicode_Check(name))
-        Py_SETREF(name, PyUnicode_FromString(""));
-    if (name != NULL && PyUnicode_FSConverter(name, &bytes))
-        done = clp_imports_take(function, PyBytes_AS_STRING(bytes), marked != 0);
+    PyObject *name = PyDict_GetItemString(PyFunction_GetGlobals(function), "__name__"); /* borrowed */
+    name = name != NULL && PyUnicode_Check(name) ? Py_NewRef(name) : PyUnicode_FromString("");
+    bool done = name != NULL && PyUnicode_FSConverter(name, &bytes) &&
+                clp_imports_take(function, PyBytes_AS_STRING(bytes), marked != 0);
     Py_XDECREF(name);
     Py_XDECREF(bytes);
     return done ? Py_NewRef(Py_None) : NULL;

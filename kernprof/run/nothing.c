@@ -173,22 +173,47 @@ static const char *misplaced_word(const struct clp_run_options *options)
     return NULL;
 }
 
-/* How a function can be counted that was pickled by value, for other processes it seems: a new str. NULL if it was not
- * pickled, or no other process is known of. */
-static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_function *function)
+/* What clineprof._by_value answers about a function that may have been pickled for other processes: a new str, or NULL.
+ * The question is the name of its function, which gets `more`, too, if that is not NULL. */
+static PyObject *answer(const char *question, const struct clp_profile_function *function, PyObject *more)
 {
     PyObject *helper = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._by_value"); /* borrowed */
-    PyObject *file = helper != NULL ? PyUnicode_DecodeFSDefault(function->file) : NULL, *advice = NULL;
-    bool misses = is_profiled_alone(run) && (has_started_python(run) || childrens_time() > 0);
+    PyObject *file = helper != NULL ? PyUnicode_DecodeFSDefault(function->file) : NULL, *text = NULL;
 
     if (file != NULL)
-        advice = PyObject_CallMethod(helper, "advice", "OiO", file, (int)function->first_line,
-                                     misses ? Py_True : Py_False);
+        text = PyObject_CallMethod(helper, question, more != NULL ? "OiO" : "Oi", file, (int)function->first_line, more);
     Py_XDECREF(file);
-    if (advice == Py_None)
-        Py_CLEAR(advice);
+    if (text == Py_None)
+        Py_CLEAR(text);
     PyErr_Clear();
-    return advice;
+    return text;
+}
+
+/* How the function can be counted, if it was pickled and the program knows of other processes: a new str. Else NULL. */
+static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_function *function)
+{
+    bool misses = is_profiled_alone(run) && (has_started_python(run) || childrens_time() > 0);
+
+    return answer("advice", function, misses ? Py_True : Py_False);
+}
+
+/* The path of a profile of other processes in which the function ran: a new str. NULL: there is none. */
+static PyObject *elsewhere(const struct clp_profile_function *function)
+{
+    return answer("elsewhere", function, NULL);
+}
+
+/* The first function that ran neither in this process nor, as far as is known, in others. NULL: all ran. */
+static const struct clp_profile_function *first_unseen(const struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        PyObject *path = clp_choice_was_hit(profile, &profile->functions[i]) ? Py_NewRef(Py_None)
+                                                                              : elsewhere(&profile->functions[i]);
+        if (path == NULL)
+            return &profile->functions[i];
+        Py_DECREF(path);
+    }
+    return NULL;
 }
 
 /* The first function that was pickled and did not run in this process, and in *advice how it can be counted,
@@ -219,9 +244,9 @@ static bool hint_at_sent(const struct clp_run *run, const struct clp_profile *pr
 
 static void hint_at_children(const struct clp_run *run, const struct clp_profile *profile)
 {
-    const struct clp_profile_function *idle = first_idle(profile);
+    const struct clp_profile_function *idle = first_unseen(profile);
 
-    if (idle == NULL && is_profiled_alone(run) && children_worked())
+    if (idle == NULL && first_idle(profile) == NULL && is_profiled_alone(run) && children_worked())
         clp_console_complain_format(me, "the processes that the program started took %.1f s of processor time, the "
                                       "program itself %.1f s; --prof-child-procs profiles those that run Python, too",
                                     childrens_time(), processor_time(RUSAGE_SELF));
@@ -296,13 +321,18 @@ static void end_saying(struct clp_buf *text, const struct clp_run *run, const st
 {
     const char *word = misplaced_word(&run->options);
     PyObject *advice = NULL;
-    const struct clp_profile_function *sent = profile != NULL ? first_sent(run, profile, &advice) : NULL;
+    const struct clp_profile_function *idle = profile != NULL ? first_idle(profile) : NULL;
+    const struct clp_profile_function *sent = idle != NULL ? first_sent(run, profile, &advice) : NULL;
+    PyObject *path = idle != NULL ? elsewhere(idle) : NULL;
 
     if (sent != NULL)
         clp_buf_add_format(text, "; %s was pickled; %s", sent->name, PyUnicode_AsUTF8(advice));
+    else if (path != NULL)
+        clp_buf_add_format(text, "; '%s' has what it did in other processes", PyUnicode_AsUTF8(path));
     else if (misses_children(run) && run->options.line_by_line)
         clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
     Py_XDECREF(advice);
+    Py_XDECREF(path);
     if (word != NULL)
         clp_buf_add_format(text, "; '%s' stands behind the program, which got it, not ckernprof", word);
     clp_console_complain(me, clp_buf_text(text));

@@ -18,20 +18,25 @@ from clineprof._global import together
 FUNCTION = type(lambda: 0)
 SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, of dill
 
+# Expressions for pickles, with these names: the text of idle.py; and the module and name of what is referred to.
+IDLE = "hasattr(__import__('builtins'), 'profile') or exec(idle, {'text': idle})"
+REFERRED = "__import__('functools').reduce(getattr, name.split('.'), __import__(module, fromlist=('_',)))"
+
 # {package that sends functions to other machines: what counts them there}
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
-# What is evaluated where a function arrives. The text of arriving.py need not be compiled for each function.
+# The expression where a function arrives. The text of arriving.py need not be compiled for each function.
 ARRIVING = (
-    "exec(idle, {'text': idle}) or [taker := getattr(__import__(module, fromlist=('_',)), name)] and "
+    "[%s, taker := getattr(__import__(module, fromlist=('_',)), name)] and "
     "(getattr(__import__('sys').modules.get('clineprof._by_value'), 'arrive', None)"
-    " or (lambda names: exec(own, names) or names['taker']))(globals())"
+    " or (lambda names: exec(own, names) or names['taker']))(globals())" % IDLE
 )
 
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
 texts = {}  # {file: text as bytes} of functions that were pickled meanwhile, as workers may not have their files
 _sent = set()  # (file, first line) of the marked functions that were pickled
 _arrived = weakref.WeakKeyDictionary()  # {function: (file, is_marked, needs_profile)} of those that came, as for Taker
+_elsewhere = {}  # {(file, first line): path of the profile that has it}, of functions that other processes have run
 
 
 def meet(module):
@@ -135,14 +140,14 @@ class Taker:
 
     def __reduce__(self):
         return eval, (ARRIVING, {
-            "idle": _text_of(_boot, "idle.py") if self.needs_profile else "",
-            "own": _text_of(sys.modules[__name__], "arriving.py"),
+            "idle": text_of(_boot, "idle.py") if self.needs_profile else "",
+            "own": text_of(sys.modules[__name__], "arriving.py"),
             "module": self.module, "name": self.name, "file": self.file, "is_marked": self.is_marked,
             "needs_profile": self.needs_profile})  # fmt: skip
 
 
 @functools.lru_cache(maxsize=None)
-def _text_of(package, name):
+def text_of(package, name):
     with open(os.path.join(os.path.dirname(package.__file__), name), encoding="utf-8") as file:
         return file.read()
 
@@ -154,7 +159,7 @@ def _taker(function, module, name):
         return Taker(module.__name__, name, *told)
     code = function.__code__
     is_marked = _boot.core().is_selected(function)
-    needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)
+    needs_profile = _has_profile() and (_names_profile(code) or _uses_cluster())
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
     if sends_all and code.co_filename not in texts:
@@ -170,8 +175,18 @@ def _counts_others():
     return _children.VARIABLE in os.environ or together.VARIABLE in os.environ
 
 
+def _has_profile():
+    """Is `profile` in the builtins, as under ckernprof -l?"""
+    return type(getattr(builtins, "profile", None)) is _boot.core().Profiler
+
+
 def _names_profile(code):
     return "profile" in code.co_names or any(_names_profile(one) for one in code.co_consts if type(one) is type(code))
+
+
+def _uses_cluster():
+    """May other processes import modules of the program that use `profile`, without its main module?"""
+    return any(name in sys.modules for name in CLUSTERS)
 
 
 def _wrap_sending(module):
@@ -187,6 +202,39 @@ def _wrap_sending(module):
         return made if taker is None else (*made[:5], taker)
 
     pickler._dynamic_function_reduce = reduce
+    _wrap_referring(pickler)
+
+
+def _wrap_referring(pickler):
+    """What is pickled by reference takes a `profile` along, too, as its module is then imported on the other side."""
+    own = pickler.reducer_override
+
+    @functools.wraps(own)
+    def reducer_override(self, one):
+        made = own(self, one)
+        if made is not NotImplemented or not isinstance(one, (FUNCTION, type)):
+            return made
+        module, name = getattr(one, "__module__", None), getattr(one, "__qualname__", "")
+        if not (_has_profile() and _uses_cluster() and _is_of_program(module) and _is_at(one, module, name)):
+            return made
+        return eval, ("(%s, %s)[1]" % (IDLE, REFERRED), {
+            "idle": text_of(_boot, "idle.py"), "module": module, "name": name})  # fmt: skip
+
+    pickler.reducer_override = reducer_override
+
+
+def _is_of_program(name):
+    """Is it the name of a module that belongs to the program, and may use `profile`?"""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    root = str(name).partition(".")[0]
+    return bool(file) and root not in sys.stdlib_module_names and root != "clineprof" and "/site-packages/" not in file
+
+
+def _is_at(one, module, name):
+    try:
+        return functools.reduce(getattr, name.split("."), sys.modules[module]) is one
+    except AttributeError:
+        return False
 
 
 def _wrap_dills_sending(module):
@@ -222,10 +270,20 @@ def _is_ours(function):
 # ---- at the end ----
 
 
+def has_run(profile, path):
+    """Notes which functions have run in the processes of a profile, which is in this file."""
+    _elsewhere.update({(one.file, one.line): path for one in profile.functions if any(one["hits"])})
+
+
+def elsewhere(file, line):
+    """The path of a profile of other processes, in which the function has run. None: there is none."""
+    return _elsewhere.get((file, line))
+
+
 def advice(file, line, misses_children):
     """How a function can be counted that was pickled, in words. None if it was not pickled, or no other process is known
     of. misses_children: the program has started processes that were not counted."""
-    if (file, line) not in _sent:
+    if (file, line) not in _sent or (file, line) in _elsewhere:
         return None
     ways = ["--prof-child-procs counts it in the processes that the program starts"] if misses_children else []
     ways += ["%s counts it on a cluster" % CLUSTERS[name] for name in CLUSTERS if name in sys.modules]

@@ -5,6 +5,7 @@ A run has a name that only its driver and its workers know. Each worker has a Se
 a folder of that name on its machine. So what a worker has counted is there however the worker ends. The driver asks
 some worker of each machine to collect() what lies there, and write()s the sum.
 """
+import builtins
 import functools
 import os
 import shutil
@@ -39,29 +40,37 @@ class Session:
     run: the name of the run
     wanted: what is counted, as -p takes it; "name.*" is all in a module or class. Functions that arrive by value count
         if they are named here, as "__main__.work" is, or if they are selected where they come from
+    builtin: `profile` of the builtins selects for the session, as under ckernprof -l
+    makes_folder: False: the driver has made the folder of the run. If it is gone, the run has ended meanwhile
     options: arguments of Profiler
     """
 
-    def __init__(self, run, wanted, **options):
+    def __init__(self, run, wanted, builtin=False, makes_folder=True, **options):
         core = _boot.core()
         self.run = run
         self.profiler = core.Profiler(**options)
-        self.recording = core.Recording(self.profiler, self._outfile(), 0o600, _command(), None, True)
+        self.recording = core.Recording(self.profiler, self._outfile(makes_folder), 0o600, _command(), None, True)
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
+        self.selection.select_loaded()
         self._select_main()
         _by_value.select_arrived()
+        if builtin and type(getattr(builtins, "profile", None)) is not core.Profiler:
+            builtins.profile = self.profiler
 
-    def _outfile(self):
+    def _outfile(self, makes_folder):
         """The path of the profile, without the number that the process has. None if no file can be made there."""
         folder = place(self.run)
         try:
-            os.makedirs(folder, 0o700, exist_ok=True)
+            if makes_folder:
+                os.makedirs(folder, 0o700, exist_ok=True)
+            elif not os.path.lexists(folder):
+                return None
             if os.stat(folder).st_uid == os.geteuid() and os.access(folder, os.W_OK):
                 return os.path.join(folder, "worker.lprof")
             reason = "it belongs to another user"
         except OSError as error:
             reason = error.strerror
-        _boot.complain("clineprof", "cannot use the folder '%s': %s; if this worker is killed, its counts are lost"
+        _boot.complain("clineprof", "cannot use the folder '%s': %s; what this worker counts may be lost"
                        % (folder, reason))  # fmt: skip
         return None
 
@@ -97,7 +106,19 @@ class Session:
             self.recording.close(True)
         self.recording.drop()
         self.recording = None
+        self._take_back_profile()
         self.profiler.close()
+
+    def _take_back_profile(self):
+        """Leaves a `profile` in the builtins that selects nothing."""
+        from clineprof._boot import spawning
+        from clineprof._global import profile
+
+        if getattr(builtins, "profile", None) is self.profiler:
+            del builtins.profile
+            spawning.be_idle()
+        if profile._profile is self.profiler:
+            profile._profile = profile.enabled = None
 
     def after_fork(self):
         """What a fork counts is lost: it has no live file of its own."""
@@ -165,7 +186,12 @@ def _names_in(folder):
 def clean(run):
     """Removes the run's folder of this machine."""
     _kept.pop(run, None)
-    shutil.rmtree(place(run), ignore_errors=True)
+    gone = place(run) + ".gone"
+    try:
+        os.rename(place(run), gone)  # so that no process can put a new file into it
+    except OSError:
+        return
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def version():
@@ -200,4 +226,6 @@ def write(path, contents):
 
     content = _boot.core().with_texts(_boot.core().merge(*contents), _by_value.texts)
     files.replace(os.fspath(path), content)
-    return loads(content)
+    profile = loads(content)
+    _by_value.has_run(profile, os.fspath(path))
+    return profile
