@@ -51,7 +51,7 @@ TEST_WISHES += dask distributed
 TEST_WISHES += pyinstaller
 # for `make engines`
 ENGINE_WISHES := cloudpickle dill dask distributed pandas pyarrow mpi4py ray pyspark joblib celery multiprocess
-ENGINE_WISHES += gunicorn uvicorn flask django
+ENGINE_WISHES += gunicorn uvicorn flask django torch
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 NODE_WISHES += @firefox-devtools/profiler-cli@0.10.0
 

@@ -15,7 +15,8 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
-                             "floor, memory, counters, waits, truth, busy, threads, startup, viewer; repeatable")
+                             "floor, memory, counters, waits, truth, busy, threads, startup, viewer, ranks; "
+                             "repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
     parser.add_argument("--rounds", type=int, help="how often each variant runs each program (5; with --quick 2)")
@@ -37,7 +38,8 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "floor", "memory", "counters", "waits", "truth", "busy", "threads", "startup", "viewer")
+    parts = ("programs", "floor", "memory", "counters", "waits", "truth", "busy", "threads", "startup", "viewer",
+             "ranks")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -64,6 +66,7 @@ def measure(base, variants, options, data):
     import counters
     import floor
     import memory
+    import ranks
     import slowdown
     import startup
     import threads
@@ -104,6 +107,10 @@ def measure(base, variants, options, data):
     if "viewer" in options.parts:
         data["viewer"], failure = viewing.measure(options, say)
         yield from viewing.tables(data["viewer"], failure)
+    if "ranks" in options.parts:
+        sums = ranks.measure(options, say)
+        data["ranks"] = ranks.as_data(sums)
+        yield from ranks.tables(sums)
 
 
 def count(variants, options, data):

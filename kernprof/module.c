@@ -5,6 +5,7 @@
 #include "bridge/measure_rows.h"
 #include "run/memory.h"
 #include "run/places.h"
+#include "run/imports.h"
 #include "run/run.h"
 #include "run/selection.h"
 #include "view/diff_content.h"
@@ -19,6 +20,7 @@
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
 #include "cpython/recorder/program_counters.h"
+#include "cpython/recorder/selected.h"
 #include "os/pages.h"
 #include "profile/amount.h"
 #include "cpython/tracers/tracers.h"
@@ -175,6 +177,37 @@ static PyObject *module_call_soon(PyObject *module, PyObject *function)
     Py_RETURN_FALSE;
 }
 
+static PyObject *module_arrived(PyObject *module, PyObject *arguments)
+{
+    PyObject *function, *name, *bytes = NULL;
+    int marked;
+    bool done = false;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!p:arrived", &PyFunction_Type, &function, &marked))
+        return NULL;
+    name = PyObject_GetAttrString(function, "__module__");
+    if (name != NULL && !PyUnicode_Check(name))
+        Py_SETREF(name, PyUnicode_FromString(""));
+    if (name != NULL && PyUnicode_FSConverter(name, &bytes))
+        done = clp_imports_take(function, PyBytes_AS_STRING(bytes), marked != 0);
+    Py_XDECREF(name);
+    Py_XDECREF(bytes);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *module_is_selected(PyObject *module, PyObject *function)
+{
+    const struct clp_recorder *recorder = clp_process_recorder();
+
+    (void)module;
+    if (!PyFunction_Check(function))
+        return PyErr_Format(PyExc_TypeError, "is_selected() takes a function");
+    const struct clp_selected *selected =
+        recorder != NULL ? clp_recorder_selected(recorder, PyFunction_GetCode(function)) : NULL;
+    return PyBool_FromLong(selected != NULL && selected->function != CLP_UNSELECTED);
+}
+
 static PyObject *module_unmap_page(PyObject *module, PyObject *number)
 {
     void *page = PyLong_AsVoidPtr(number);
@@ -249,6 +282,11 @@ static PyMethodDef module_methods[] = {
     {"call_soon", module_call_soon, METH_O,
      "call_soon(function)\n--\n\nHas the main thread call function() before its next instructions. False if too many calls\n"
      "wait already."},
+    {"arrived", module_arrived, METH_VARARGS,
+     "arrived(function, marked)\n--\n\nSelects in a function that another process has sent by value what -p and the like\n"
+     "name, and the function itself if it was marked there."},
+    {"is_selected", module_is_selected, METH_O,
+     "is_selected(function)\n--\n\nReturns whether any profiler has selected the function."},
     {"unmap_page", module_unmap_page, METH_O,
      "unmap_page(address)\n--\n\nUnmaps the page that gdb has mapped at this address for `clineprof attach`."},
     {"checkpoint", module_checkpoint, METH_NOARGS,
@@ -274,6 +312,9 @@ static PyMethodDef module_methods[] = {
     {"total", clp_content_total, METH_VARARGS,
      "total(contents, name=None)\n--\n\nReturns the sum of profiles, as load does. contents: a tuple with the contents\n"
      "of .lprof files. name(file) returns another name for a file, or None."},
+    {"with_texts", clp_content_with_texts, METH_VARARGS,
+     "with_texts(content, texts)\n--\n\nReturns a profile, the content of a .lprof file, with the texts of functions that\n"
+     "have none. texts: {file: its text as bytes}."},
     {"rendered", CLP_C_FUNCTION(clp_content_rendered), METH_VARARGS | METH_KEYWORDS,
      "rendered(content, format, ..)\n--\n\nReturns a profile as Profiler.render does. content: that of a .lprof file."},
     {"compare", clp_diff_content_compare, METH_VARARGS,

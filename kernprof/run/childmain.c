@@ -19,21 +19,6 @@ static bool runs_script(PyObject *code)
                                PyUnicode_CompareWithASCIIString(name, "runpy") == 0);
 }
 
-/* Writes the script's name as a module into `name`: "main" for "/home/me/main.py". False when the file is no .py. */
-static bool name_of(PyObject *code, char *name, size_t room)
-{
-    const char *file = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_filename);
-    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
-    const char *base = slash != NULL ? slash + 1 : file;
-    size_t bytes = base != NULL ? strlen(base) : 0;
-
-    if (bytes <= 3 || bytes - 3 >= room || strcmp(base + bytes - 3, ".py") != 0)
-        return false;
-    memcpy(name, base, bytes - 3);
-    name[bytes - 3] = 0;
-    return true;
-}
-
 /* Exchanges the code objects among the constants of `code` with those of `copy`, so that the script makes its functions
  * of the copies. */
 static void take_constants(PyCodeObject *code, PyCodeObject *copy)
@@ -52,7 +37,7 @@ static void select_in(struct clp_target_selection *chosen, PyObject *code)
 {
     char name[256];
 
-    if (!name_of(code, name, sizeof name))
+    if (!clp_imports_script_name(code, name, sizeof name))
         return;
     PyObject *copy = clp_imports_code_within(&chosen->imports, code, name);
     if (copy != NULL && copy != code)

@@ -53,6 +53,17 @@ static bool is_seen(const struct clp_imports *imports, const char *name)
     return false;
 }
 
+static bool is_remembered(const struct clp_imports *imports, const char *code_file, const char *module)
+{
+    for (size_t i = 0; i < imports->seen_count; i++) {
+        const struct clp_seen_module *seen = &imports->seen[i];
+        if (seen->code_file != NULL && seen->name != NULL && strcmp(seen->code_file, code_file) == 0 &&
+            strcmp(seen->name, module) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Remembers a module in which something may be selected. Without memory the module is not remembered, and -vv cannot
  * tell which target selected its functions. */
 static void remember(struct clp_imports *imports, PyObject *file,
@@ -62,7 +73,7 @@ static void remember(struct clp_imports *imports, PyObject *file,
     const char *code_file = PyUnicode_AsUTF8(file);
 
     PyErr_Clear();
-    if (code_file == NULL ||
+    if (code_file == NULL || is_remembered(imports, code_file, candidate->module) ||
         (imports->seen_count == imports->seen_room &&
          clp_mem_grow(mem, (void **)&imports->seen, &imports->seen_room,
                       imports->seen_room * 2 + 16, sizeof *imports->seen) != CLP_OK))
@@ -456,8 +467,13 @@ static bool wrap_class(struct clp_imports *imports, const struct loader *loader)
     return done;
 }
 
+/* All that watch, the newest first. */
+static struct clp_imports *watching;
+
 bool clp_imports_watch(struct clp_imports *imports)
 {
+    imports->next = watching;
+    watching = imports;
     for (size_t i = 0; i < LOADERS; i++) {
         if (!wrap_class(imports, &loaders[i]))
             return false;
@@ -501,9 +517,21 @@ void clp_imports_hand_over(const struct clp_imports *imports)
     }
 }
 
+/* Takes it from the list of those that watch. */
+static void unlist(struct clp_imports *imports)
+{
+    struct clp_imports **link = &watching;
+
+    while (*link != NULL && *link != imports)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = imports->next;
+}
+
 void clp_imports_unwatch(struct clp_imports *imports)
 {
     imports->profiler = NULL;
+    unlist(imports);
     clp_modules_tell_no_more(imports);
     for (size_t i = 0; i < LOADERS; i++)
         unwrap_class(imports, &loaders[i]);
@@ -600,4 +628,53 @@ bool clp_imports_select_function(struct clp_imports *imports, PyObject *function
 
     return !begin_choice(&choice, imports, module, file, file, resolved) ||
            clp_profiler_prepare_function(imports->profiler, function, &chooser);
+}
+
+/* ---- functions that arrive by value ---- */
+
+bool clp_imports_script_name(PyObject *code, char *name, size_t room)
+{
+    const char *file = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_filename);
+    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+    const char *base = slash != NULL ? slash + 1 : file;
+    size_t bytes = base != NULL ? strlen(base) : 0;
+
+    PyErr_Clear();
+    if (bytes <= 3 || bytes - 3 >= room || strcmp(base + bytes - 3, ".py") != 0)
+        return false;
+    memcpy(name, base, bytes - 3);
+    name[bytes - 3] = 0;
+    return true;
+}
+
+static bool select_named(struct clp_imports *imports, PyObject *function, const char *module)
+{
+    char script[256];
+
+    if (!clp_imports_select_function(imports, function, module))
+        return false;
+    return strcmp(module, "__main__") != 0 || imports->profiler == NULL ||
+           !clp_imports_script_name(PyFunction_GetCode(function), script, sizeof script) ||
+           clp_imports_select_function(imports, function, script);
+}
+
+static bool mark(const struct clp_imports *imports, PyObject *function)
+{
+    PyObject *result = PyObject_CallOneArg(imports->profiler, function);
+
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
+bool clp_imports_take(PyObject *function, const char *module, bool marked)
+{
+    bool done = true;
+
+    for (struct clp_imports *imports = watching; done && imports != NULL; imports = imports->next) {
+        PyObject *profiler = Py_XNewRef(imports->profiler); /* held, as another thread may stop watching meanwhile */
+        if (profiler != NULL && !imports->selects_nothing)
+            done = (!marked || mark(imports, function)) && select_named(imports, function, module);
+        Py_XDECREF(profiler);
+    }
+    return done;
 }

@@ -22,6 +22,7 @@ struct clp_imports {
     struct clp_targets targets; /* owned */
     struct clp_seen_module *seen; /* owned array */
     size_t seen_count, seen_room;
+    struct clp_imports *next; /* in the list of those that watch */
     bool selects_nothing; /* the profiler counts no lines; only the two modules above are extended */
 };
 
@@ -63,5 +64,13 @@ bool clp_imports_select_main(struct clp_imports *imports, const char *name);
 
 /* Selects in a function, and in what is defined in it, what the targets name. False with an exception set. */
 bool clp_imports_select_function(struct clp_imports *imports, PyObject *function, const char *module);
+
+/* Writes into `name` by what name targets know the script that the code is of: "main" for "/home/me/main.py". False if
+ * the file is no .py, or there is no room. */
+bool clp_imports_script_name(PyObject *code, char *name, size_t room);
+
+/* Takes a function that another process has sent by value, for all that watch: selects in it what the targets name, and
+ * selects it as decorated if it was `marked` there. False with an exception set. */
+bool clp_imports_take(PyObject *function, const char *module, bool marked);
 
 #endif

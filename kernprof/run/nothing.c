@@ -173,6 +173,50 @@ static const char *misplaced_word(const struct clp_run_options *options)
     return NULL;
 }
 
+/* How a function can be counted that was pickled by value, for other processes it seems: a new str. NULL if it was not
+ * pickled, or no other process is known of. */
+static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_function *function)
+{
+    PyObject *helper = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._by_value"); /* borrowed */
+    PyObject *file = helper != NULL ? PyUnicode_DecodeFSDefault(function->file) : NULL, *advice = NULL;
+    bool misses = is_profiled_alone(run) && (has_started_python(run) || processor_time(RUSAGE_CHILDREN) > 0);
+
+    if (file != NULL)
+        advice = PyObject_CallMethod(helper, "advice", "OiO", file, (int)function->first_line,
+                                     misses ? Py_True : Py_False);
+    Py_XDECREF(file);
+    if (advice == Py_None)
+        Py_CLEAR(advice);
+    PyErr_Clear();
+    return advice;
+}
+
+/* The first function that was pickled and did not run in this process, and in *advice how it can be counted,
+ * a new str. NULL if there is none. */
+static const struct clp_profile_function *first_sent(const struct clp_run *run, const struct clp_profile *profile,
+                                                     PyObject **advice)
+{
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct clp_profile_function *function = &profile->functions[i];
+        if (!clp_choice_was_hit(profile, function) && (*advice = advice_on(run, function)) != NULL)
+            return function;
+    }
+    return NULL;
+}
+
+static bool hint_at_sent(const struct clp_run *run, const struct clp_profile *profile)
+{
+    PyObject *advice = NULL;
+    const struct clp_profile_function *sent = first_sent(run, profile, &advice);
+
+    if (sent != NULL)
+        clp_console_complain_format(me, "%s, %s:%d, was pickled and did not run in this process; %s",
+                                    sent->name, clp_naming_seen_from_here(sent->file), (int)sent->first_line,
+                                    PyUnicode_AsUTF8(advice));
+    Py_XDECREF(advice);
+    return sent != NULL;
+}
+
 static void hint_at_children(const struct clp_run *run, const struct clp_profile *profile)
 {
     const struct clp_profile_function *idle = first_idle(profile);
@@ -181,7 +225,7 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
         clp_console_complain_format(me, "the processes that the program started took %.1f s of processor time, the "
                                       "program itself %.1f s; --prof-child-procs profiles those that run Python, too",
                                     childrens_time(), processor_time(RUSAGE_SELF));
-    if (idle != NULL && misses_children(run))
+    if (idle != NULL && !hint_at_sent(run, profile) && misses_children(run))
         clp_console_complain_format(me, "%s, %s:%d, did not run in this process, and the program started other "
                                       "processes; --prof-child-procs profiles them, too",
                                     idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
@@ -247,13 +291,18 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
         clp_buf_add_text(text, ", and no profile is written: ");
 }
 
-/* Appends other possible causes behind the reason, and prints the message. */
-static void end_saying(struct clp_buf *text, const struct clp_run *run)
+/* Appends other possible causes behind the reason, and prints the message. `profile` may be NULL. */
+static void end_saying(struct clp_buf *text, const struct clp_run *run, const struct clp_profile *profile)
 {
     const char *word = misplaced_word(&run->options);
+    PyObject *advice = NULL;
+    const struct clp_profile_function *sent = profile != NULL ? first_sent(run, profile, &advice) : NULL;
 
-    if (misses_children(run) && run->options.line_by_line)
+    if (sent != NULL)
+        clp_buf_add_format(text, "; %s was pickled; %s", sent->name, PyUnicode_AsUTF8(advice));
+    else if (misses_children(run) && run->options.line_by_line)
         clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
+    Py_XDECREF(advice);
     if (word != NULL)
         clp_buf_add_format(text, "; '%s' stands behind the program, which got it, not ckernprof", word);
     clp_console_complain(me, clp_buf_text(text));
@@ -275,7 +324,7 @@ static void say_nothing(const struct clp_run *run, const struct clp_profile *pro
         add_why_none_selected(&text, run);
     else
         add_why_none_ran(&text, run, profile);
-    end_saying(&text, run);
+    end_saying(&text, run, profile);
     clp_buf_clear(&text);
 }
 

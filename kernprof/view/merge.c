@@ -2,6 +2,7 @@
 #include "merge.h"
 #include "base/escape.h"
 #include "export.h"
+#include "merge_names.h"
 #include "formats/lprof/dedupe_processes.h"
 #include "cli/command_line.h"
 #include "cli/progress.h"
@@ -86,7 +87,7 @@ static bool merge_again(struct merging *merging, char *const *files, int count)
                                "to a file, which can be read twice");
         return false;
     }
-    merging->once.round = true;
+    clp_dedupe_begin_again(&merging->once);
     clp_profile_clear(merging->sum);
     clp_profile_init(merging->sum, mem);
     return merge_each(merging, files, count);
@@ -155,8 +156,8 @@ static const struct clp_command_line command_line = {
     "clineprof merge",
     "usage: clineprof merge [-o FILE] profile.lprof ...\n"
     "\n"
-    "Adds profiles up and writes the sum. A function whose source differs from file to\n"
-    "file is kept apart, as NAME (2).\n",
+    "Adds profiles up and writes the sum. A folder stands for its files *.lprof. A function\n"
+    "whose source differs from file to file is kept apart, as NAME (2).\n",
     {rows, sizeof rows / sizeof *rows},
 };
 
@@ -206,23 +207,38 @@ static int merge(const struct request *request, struct clp_mem *mem)
     return code;
 }
 
-int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
+static int check_and_merge(const struct request *request, struct clp_mem *mem)
 {
-    struct request request = {.outfile = NULL};
-    const struct clp_command_request *line = &request.line;
-    int code = 2;
+    const struct clp_command_request *line = &request->line;
 
-    if (!clp_command_line_read(&command_line, argc, argv, &request.line, mem, &code))
-        return code;
     if (line->file_count == 0)
         clp_console_complain(me, "no profile to merge; see clineprof merge --help");
-    else if (request.outfile == NULL && has_sum(line))
+    else if (request->outfile == NULL && has_sum(line))
         clp_console_complain_format(me, "%s is one of the files to add, and the sum is written there; name another "
                                       "output with -o", usual_outfile);
     else if (clp_reading_check_names(line->files, line->file_count) &&
              !clp_overwrite_refuse(&(struct clp_overwrite){
-                 .program = me, .path = request.outfile, .files = line->files,
+                 .program = me, .path = request->outfile, .files = line->files,
                  .file_count = line->file_count, .sums = true}))
-        code = merge(&request, mem);
+        return merge(request, mem);
+    return 2;
+}
+
+int clp_merge_main(int argc, char **argv, struct clp_mem *mem)
+{
+    struct request request = {.outfile = NULL};
+    struct clp_command_request *line = &request.line;
+    struct clp_merge_names names;
+    int code = 2;
+
+    if (!clp_command_line_read(&command_line, argc, argv, line, mem, &code))
+        return code;
+    code = 1;
+    if (clp_merge_names_find(&names, line->files, line->file_count, mem)) {
+        line->files = names.items;
+        line->file_count = (int)names.count;
+        code = check_and_merge(&request, mem);
+    }
+    clp_merge_names_clear(&names);
     return code;
 }

@@ -4,6 +4,7 @@
 #include "formats/lprof/wire_reader.h"
 #include "load.h"
 #include "profile/profile_merge.h"
+#include "profile/texts.h"
 #include "reading.h"
 #include "rendering.h"
 #include "report/report.h"
@@ -92,14 +93,20 @@ static bool add_file(PyObject *path, struct clp_dedupe *once, struct clp_profile
 /* Adds the content of a .lprof file, the one of this number. False with an exception set. */
 static bool add_bytes(PyObject *content, Py_ssize_t number, struct clp_dedupe *once, struct clp_profile *sum)
 {
+    struct clp_fault fault;
     struct clp_profile one;
     char *bytes, name[32];
     Py_ssize_t count;
 
+    if (PyBytes_AsStringAndSize(content, &bytes, &count) != 0)
+        return false;
     (void)snprintf(name, sizeof name, "profile %zd", number);
     clp_profile_init(&one, sum->mem);
-    bool good = PyBytes_AsStringAndSize(content, &bytes, &count) == 0 && clp_content_read(bytes, count, &one) &&
-                merge(once, sum, &one, name);
+    bool good = clp_wire_decode(bytes, (size_t)count, &one, &fault) == CLP_OK;
+    if (!good)
+        raise(name, &fault, sum->mem);
+    else
+        good = merge(once, sum, &one, name);
     clp_profile_clear(&one);
     return good;
 }
@@ -124,7 +131,7 @@ static bool add_all(PyObject *items, bool are_files, struct clp_profile *sum)
     clp_dedupe_init(&once, PyTuple_GET_SIZE(items) > 1, mem);
     bool good = add_each(items, are_files, &once, sum);
     if (good && once.again) {
-        once.round = true;
+        clp_dedupe_begin_again(&once);
         clp_profile_clear(sum);
         good = add_each(items, are_files, &once, sum);
     }
@@ -274,6 +281,46 @@ PyObject *clp_content_total(PyObject *module, PyObject *arguments)
     PyObject *dict = good ? clp_content_dict(&sum) : NULL;
     clp_profile_clear(&sum);
     return dict;
+}
+
+/* ---- texts ---- */
+
+/* Gives the function its part of its file's text, if it has none and `texts` has the file. False with an exception set. */
+static bool give_text(struct clp_profile *profile, struct clp_profile_function *function, PyObject *texts)
+{
+    PyObject *text = function->source == NULL ? PyDict_GetItemString(texts, function->file) : NULL; /* borrowed */
+    struct clp_source_walk walk;
+    struct clp_span whole;
+
+    if (text == NULL || !PyBytes_Check(text))
+        return true;
+    whole = (struct clp_span){PyBytes_AS_STRING(text), (size_t)PyBytes_GET_SIZE(text)};
+    clp_status status = clp_profile_begin_text(profile, CLP_SOURCE_FUNCTIONS, function->file, whole, &walk);
+    struct clp_span part = clp_profile_find_source(function, &walk);
+    if (status == CLP_OK && clp_profile_set_source(profile, function, part.text, part.bytes) == CLP_OK)
+        return true;
+    PyErr_NoMemory();
+    return false;
+}
+
+PyObject *clp_content_with_texts(PyObject *module, PyObject *arguments)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    const char *bytes;
+    Py_ssize_t count;
+    PyObject *texts;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#O!:with_texts", &bytes, &count, &PyDict_Type, &texts))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    bool good = clp_content_read(bytes, count, &profile);
+    for (size_t i = 0; good && i < profile.function_count; i++)
+        good = give_text(&profile, &profile.functions[i], texts);
+    PyObject *made = good ? clp_content_of(&profile) : NULL;
+    clp_profile_clear(&profile);
+    return made;
 }
 
 /* ---- rendering ---- */

@@ -35,6 +35,10 @@ PyObject *clp_content_merge(PyObject *module, PyObject *contents);
  * returns another name for a file, or None. */
 PyObject *clp_content_total(PyObject *module, PyObject *arguments);
 
+/* The Python function with_texts(content, texts): the content with the texts of functions that have none, cut from those of
+ * their files. texts: a dict {file: bytes}. ValueError when the content is no profile. */
+PyObject *clp_content_with_texts(PyObject *module, PyObject *arguments);
+
 /* The Python function rendered(content, format, ..), with the arguments of Profiler.render. */
 PyObject *clp_content_rendered(PyObject *module, PyObject *arguments, PyObject *keywords);
 

@@ -181,6 +181,13 @@ static struct clp_profile_function *find_function(struct clp_profile *profile, c
     return NULL;
 }
 
+uint64_t clp_profile_text_hash(const struct clp_profile_function *function)
+{
+    if (function->source == NULL || strcmp(function->name, "<module>") == 0)
+        return function->text_hash;
+    return clp_hash_text(0, function->source, function->source_bytes) | 1;
+}
+
 bool clp_profile_has_spread(const struct clp_profile_function *function)
 {
     for (size_t i = 0; i < function->line_count; i++)

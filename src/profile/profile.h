@@ -117,6 +117,7 @@ struct clp_profile_function {
     char *compiler; /* the tool that compiled the function; calls of the compiled code are not counted; or NULL */
     char *source; /* the text from first_line on, lines end in \n; NULL: not known. texts.h sets it */
     size_t source_bytes;
+    uint64_t text_hash;   /* clp_profile_text_hash of a source that was left out; 0: not known */
     bool source_changed;  /* is there no source because the file now holds another text? */
     bool source_borrowed; /* source points into a text of the profile, or into clp_profile.file */
     /* For a profile that was read in place (wire_reader.h), of a file below 2 GiB: */
@@ -299,6 +300,10 @@ size_t clp_profile_plain_name(const struct clp_profile_function *function);
 
 /* Returns what a function's compiler means for its numbers, as the end of a sentence. NULL where it has none. */
 const char *clp_profile_compiled(const struct clp_profile_function *function);
+
+/* Returns a number for the function's source that other sources do not have, also where the source was left out; 0: not
+ * known. The source of a module has none, because it may end at the last line that ran. */
+uint64_t clp_profile_text_hash(const struct clp_profile_function *function);
 
 /* Does any line of the function know its least and its most among the processes? */
 bool clp_profile_has_spread(const struct clp_profile_function *function);

@@ -36,8 +36,9 @@ static size_t count_new_lines(const struct clp_profile_function *into,
 
 /* What the lines of `from` must know of the sum. */
 struct joining {
-    uint32_t first;       /* the place in profile->processes that its first process gets */
-    bool is_one, several; /* is `from` of one process, and will the sum be of several? */
+    uint32_t first; /* the place in profile->processes that its first process gets */
+    bool is_one;    /* are the counts of `from` those of one process? */
+    bool several;   /* will the sum be of several processes? One that is not known has no place in profile->processes */
     struct clp_counter_places counters;
 };
 
@@ -115,6 +116,15 @@ static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_fu
     return CLP_OK;
 }
 
+/* As same_source, where a source is not known: the numbers of one process know only a hash of it. */
+static bool same_hash(const struct clp_profile_function *a, const struct clp_profile_function *b)
+{
+    if ((a->source == NULL && a->text_hash == 0) || (b->source == NULL && b->text_hash == 0))
+        return true;
+    uint64_t ours = clp_profile_text_hash(a), theirs = clp_profile_text_hash(b);
+    return ours == theirs || ours == 0 || theirs == 0;
+}
+
 /* Are the sources the same text, as far as both are known? The source of a module may end at the last line that ran,
  * which differs between runs (`if __name__ == "__main__"`), so a common beginning is enough for modules. */
 static bool same_source(const struct clp_profile_function *a, const struct clp_profile_function *b)
@@ -123,9 +133,10 @@ static bool same_source(const struct clp_profile_function *a, const struct clp_p
 
     if (a->source_changed || b->source_changed)
         return a->source_changed == b->source_changed;
-    return a->source == NULL || b->source == NULL ||
-           ((a->source_bytes == b->source_bytes || strcmp(a->name, "<module>") == 0) &&
-            memcmp(a->source, b->source, bytes) == 0);
+    if (a->source == NULL || b->source == NULL)
+        return same_hash(a, b);
+    return (a->source_bytes == b->source_bytes || strcmp(a->name, "<module>") == 0) &&
+           memcmp(a->source, b->source, bytes) == 0;
 }
 
 static uint64_t hash_plain_key(const struct clp_profile_function *function)
@@ -138,7 +149,9 @@ static uint64_t hash_plain_key(const struct clp_profile_function *function)
 
 static uint64_t hash_variant(const struct clp_profile_function *function)
 {
-    return clp_hash_text(hash_plain_key(function), function->source, function->source_bytes);
+    uint64_t text = clp_profile_text_hash(function);
+
+    return clp_hash_text(hash_plain_key(function), (const char *)&text, sizeof text);
 }
 
 /* Appends the function as "NAME (2)", or with the next number that is free. NULL: out of memory. */
@@ -160,6 +173,7 @@ static struct clp_profile_function *append_variant(struct clp_profile *into,
     if (clp_hashmap_set(&into->variants, key, number) == CLP_OK &&
         clp_profile_add_function(into, from->file, name, from->first_line, &function) == CLP_OK) {
         function->source_changed = from->source_changed;
+        function->text_hash = from->text_hash;
         if (into->variant_count++ == 0)
             into->variant_place = into->function_count - 1;
     }
@@ -190,7 +204,8 @@ static clp_status find_variant(struct clp_profile *into, const struct clp_profil
 
 static bool is_variant(const struct clp_profile_function *function)
 {
-    return function->source != NULL && function->name[clp_profile_plain_name(function)] != 0;
+    return (function->source != NULL || function->text_hash != 0) &&
+           function->name[clp_profile_plain_name(function)] != 0;
 }
 
 /* Finds or appends the function of `into` to which `from` is added: the function with the same key, or the variant
@@ -209,8 +224,10 @@ static clp_status find_joined(struct clp_profile *into, const struct clp_profile
     }
     if (clp_profile_add_function(into, from->file, from->name, from->first_line, function) != CLP_OK)
         return CLP_NO_MEMORY;
-    if (into->function_count != count)
+    if (into->function_count != count) {
         (*function)->source_changed = from->source_changed;
+        (*function)->text_hash = from->text_hash;
+    }
     if (!same_source(*function, from))
         return find_variant(into, from, function);
     if (!is_variant(from))
@@ -425,13 +442,26 @@ static clp_status merge_processes(struct clp_profile *into, const struct clp_pro
     return status;
 }
 
+/* Does the profile say which process it is of, and has it the counts of no other? A sum with one that is not known has
+ * a spread, or counts that its only known process, which counted nothing, does not have. */
+static bool is_of_one(const struct clp_profile *profile)
+{
+    bool is_one = profile->process_count == 1 &&
+                  (profile->processes[0].self != 0 || clp_profile_self(profile) == 0);
+
+    for (size_t i = 0; i < profile->function_count && is_one; i++)
+        is_one = !clp_profile_has_spread(&profile->functions[i]);
+    return is_one;
+}
+
 clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile *from)
 {
-    struct joining joining = {.first = (uint32_t)into->process_count, .is_one = from->process_count == 1,
-                              .several = into->process_count + from->process_count > 1};
+    struct joining joining = {.first = (uint32_t)into->process_count, .is_one = is_of_one(from),
+                              .several = into->process_count + from->process_count > 1 ||
+                                         (into->function_count != 0 && from->function_count != 0)};
 
     into->denied |= from->denied;
-    if (joining.several && into->process_count == 1)
+    if (joining.several && is_of_one(into))
         begin_spread(into);
     if (clp_counters_place(into, &from->meta, &joining.counters) != CLP_OK)
         return CLP_NO_MEMORY;

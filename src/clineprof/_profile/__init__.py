@@ -55,14 +55,14 @@ def merge(*contents):
 
     The sum has a row for each process (Profile.processes). Each process counts once: of copies of one profile, taken
     earlier and later, the one that has more is added. What a process counted after profile.reset() adds up with what it
-    counted before. ValueError when one of them is no profile.
+    counted before. ValueError when one of them is no profile; its message says which, counted from 1.
 
     >>> import clineprof
     >>> content = clineprof.load("demo.lprof").content
     >>> len(clineprof.loads(clineprof.merge(content, content)).functions)
     2
     """
-    return _boot.core().merge(*map(bytes, contents))
+    return _boot.core().merge(*(one if isinstance(one, bytes) else bytes(memoryview(one)) for one in contents))
 
 
 def render(name, data, options):

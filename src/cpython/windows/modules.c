@@ -4,25 +4,49 @@
 #include "cpython/recorder/greenlets.h"
 #include "readers.h"
 
+/* Lets functions count that such a module pickles by value, and those that it unpickles. */
+static void meet_pickler(struct clp_recorder *recorder, PyObject *module)
+{
+    PyObject *helper = PyImport_ImportModule("clineprof._by_value");
+    PyObject *result = helper != NULL ? PyObject_CallMethod(helper, "meet", "O", module) : NULL;
+
+    (void)recorder;
+    Py_XDECREF(helper);
+    Py_XDECREF(result);
+}
+
 /* The modules that matter, and what is done for each. */
 static const struct interest {
-    const char *module;
+    const char *module; /* its name; or its end, as engines carry copies of cloudpickle */
     void (*meet)(struct clp_recorder *recorder, PyObject *module);
 } interests[] = {
     {"greenlet._greenlet", clp_greenlets_meet},
     {"greenlet", clp_greenlets_meet}, /* before greenlet 1.0 there was no other module */
     {CLP_READERS_DYNAMO, clp_readers_meet_dynamo},
+    {"cloudpickle.cloudpickle", meet_pickler},
+    {"cloudpickle.cloudpickle_fast", meet_pickler}, /* before cloudpickle 3.0 */
+    {"dill._dill", meet_pickler},
 };
 
 #define INTERESTS (sizeof interests / sizeof *interests)
 
+static bool is_named(const char *name, const char *wanted)
+{
+    size_t bytes = strlen(name), end = strlen(wanted);
+    const char *at = bytes >= end ? name + bytes - end : NULL;
+
+    return at != NULL && strcmp(at, wanted) == 0 && (at == name || at[-1] == '.');
+}
+
 static void meet(struct clp_recorder *recorder, PyObject *module)
 {
     PyObject *name = PyModule_Check(module) ? PyModule_GetNameObject(module) : NULL;
+    const char *text = name != NULL ? PyUnicode_AsUTF8(name) : NULL;
 
-    for (size_t i = 0; name != NULL && i < INTERESTS; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, interests[i].module) == 0)
+    for (size_t i = 0; text != NULL && i < INTERESTS; i++) {
+        if (is_named(text, interests[i].module))
             interests[i].meet(recorder, module);
+        PyErr_Clear();
     }
     PyErr_Clear();
     Py_XDECREF(name);
@@ -30,15 +54,12 @@ static void meet(struct clp_recorder *recorder, PyObject *module)
 
 static void meet_loaded(struct clp_recorder *recorder)
 {
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *modules = PyDict_Values(PyImport_GetModuleDict());
 
-    for (size_t i = 0; i < INTERESTS; i++) {
-        PyObject *module = Py_XNewRef(PyDict_GetItemString(modules, interests[i].module));
-        if (module != NULL)
-            interests[i].meet(recorder, module);
-        PyErr_Clear();
-        Py_XDECREF(module);
-    }
+    for (Py_ssize_t i = 0; modules != NULL && i < PyList_GET_SIZE(modules); i++)
+        meet(recorder, PyList_GET_ITEM(modules, i));
+    PyErr_Clear();
+    Py_XDECREF(modules);
 }
 
 /* ---- loaders ---- */

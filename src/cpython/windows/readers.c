@@ -4,6 +4,8 @@
 #include "retreat.h"
 #include "cpython/recorder/selected.h"
 
+#define CLOUDPICKLE "cloudpickle"
+
 /* The packages that read code. `function`: only this function reads it, while others make copies that must
  * count. `compiler`: the package runs code of its own instead. */
 static const struct reader {
@@ -13,7 +15,8 @@ static const struct reader {
     {"hypothesis.internal.lambda_sources", NULL, NULL},
     {"hypothesis.internal.reflection", "is_identity_function", NULL},
     {"pony", NULL, NULL},
-    {"cloudpickle", NULL, NULL},
+    {CLOUDPICKLE, NULL, NULL},
+    {"dill", NULL, NULL},
 };
 
 #define DYNAMO "torch.compile"
@@ -25,6 +28,13 @@ static bool is_within(const char *module, const char *package)
     size_t bytes = strlen(package);
 
     return strncmp(module, package, bytes) == 0 && (module[bytes] == 0 || module[bytes] == '.');
+}
+
+/* Is the module of the reader's package? Engines carry copies of cloudpickle, such as pyspark.cloudpickle.cloudpickle. */
+static bool is_of(const char *module, const struct reader *reader)
+{
+    return is_within(module, reader->package) ||
+           (strcmp(reader->package, CLOUDPICKLE) == 0 && strstr(module, ".cloudpickle.") != NULL);
 }
 
 static bool is_running(const char *function)
@@ -46,7 +56,7 @@ static const struct reader *asking(void)
 
     PyErr_Clear();
     for (size_t i = 0; module != NULL && i < sizeof readers / sizeof *readers; i++) {
-        if (is_within(module, readers[i].package) &&
+        if (is_of(module, &readers[i]) &&
             (readers[i].function == NULL || is_running(readers[i].function)))
             return &readers[i];
     }

@@ -5,37 +5,45 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A process that has a file of its own. */
-struct clp_dedupe_process {
-    uint64_t place;  /* place_of its machine and pid namespace; 0: not known */
+/* What tells a process from others. */
+struct who {
+    uint64_t place; /* place_of its machine and pid namespace; 0: not known */
     uint64_t pid;
-    double start;    /* seconds since 1970 */
-    uint64_t events, events_in_sum; /* that its file, and that some sum has */
-    bool in_sum;     /* the process is also in a sum, from which the next two fields come */
-    uint64_t parent;
+    double start; /* seconds since 1970 */
+};
+
+struct clp_dedupe_process {
+    struct who who;
+    uint64_t events; /* the most that a file has */
+    size_t file;     /* number of that file, in which the process counts */
+    bool fixed;      /* is it a sum from which the process cannot be taken out? */
+    size_t next;     /* place of the next item with this number and start, plus 1 */
+    uint64_t parent; /* this and the name are what a sum said */
     char name[64];
 };
 
 void clp_dedupe_init(struct clp_dedupe *once, bool several, struct clp_mem *mem)
 {
     *once = (struct clp_dedupe){.mem = mem, .several = several};
+    clp_hashmap_init(&once->index, mem);
     clp_buf_init(&once->complaint, mem);
 }
 
 void clp_dedupe_clear(struct clp_dedupe *once)
 {
     clp_mem_free(once->mem, once->items, once->room, sizeof *once->items);
+    clp_hashmap_clear(&once->index);
     clp_buf_clear(&once->complaint);
     clp_dedupe_init(once, once->several, once->mem);
 }
 
-/* ---- which process ---- */
+void clp_dedupe_begin_again(struct clp_dedupe *once)
+{
+    once->round = true;
+    once->file = 0;
+}
 
-/* What tells a process from others, besides its name. */
-struct who {
-    uint64_t place, pid;
-    double start;
-};
+/* ---- which process ---- */
 
 /* A number for a start of a machine and a pid namespace; 0: not known. */
 static uint64_t place_of(const char *boot, uint64_t pid_namespace)
@@ -43,177 +51,174 @@ static uint64_t place_of(const char *boot, uint64_t pid_namespace)
     return boot == NULL ? 0 : clp_hash_text(pid_namespace, boot, strlen(boot)) | 1;
 }
 
+static struct who who_of(const struct clp_profile_meta *meta)
+{
+    return (struct who){place_of(meta->boot, meta->pid_namespace), meta->pid, meta->start};
+}
+
 static struct who who_of_row(const struct clp_profile_process *row)
 {
     return (struct who){place_of(row->boot, row->pid_namespace), row->pid, row->start};
 }
 
-static struct who who_of(const struct clp_dedupe_process *process)
+static bool is_same(const struct who *a, const struct who *b)
 {
-    return (struct who){process->place, process->pid, process->start};
+    return a->pid == b->pid && a->start == b->start && (a->place == b->place || a->place == 0 || b->place == 0);
 }
 
-static bool is_same(struct who a, struct who b)
+static uint64_t hash_of(const struct who *who)
 {
-    return a.pid == b.pid && a.start == b.start && (a.place == b.place || a.place == 0 || b.place == 0);
+    return clp_hash_text(who->pid, (const char *)&who->start, sizeof who->start);
 }
 
-static struct clp_dedupe_process *find(const struct clp_dedupe *once, struct who who)
+static struct clp_dedupe_process *find(const struct clp_dedupe *once, const struct who *who)
 {
-    for (size_t i = 0; i < once->count; i++)
-        if (is_same(who_of(&once->items[i]), who))
-            return &once->items[i];
-    return NULL;
+    uint64_t place = 0;
+
+    (void)clp_hashmap_get(&once->index, hash_of(who), &place);
+    while (place != 0 && !is_same(&once->items[place - 1].who, who))
+        place = once->items[place - 1].next;
+    return place != 0 ? &once->items[place - 1] : NULL;
 }
 
-static const struct clp_profile_process *find_row(const struct clp_profile *sum, struct who who)
+/* Appends a process that no file had before. NULL without memory. */
+static struct clp_dedupe_process *append(struct clp_dedupe *once, const struct who *who)
 {
-    for (size_t i = 0; i < sum->process_count; i++)
-        if (is_same(who_of_row(&sum->processes[i]), who))
-            return &sum->processes[i];
-    return NULL;
-}
+    uint64_t next = 0;
 
-/* ---- files of one process ---- */
-
-/* Finds or adds the process of a file. NULL without memory. */
-static struct clp_dedupe_process *add(struct clp_dedupe *once, const struct clp_profile_meta *meta)
-{
-    const struct who who = {place_of(meta->boot, meta->pid_namespace), meta->pid, meta->start};
-    struct clp_dedupe_process *found = find(once, who);
-
-    if (found != NULL) {
-        if (found->events < meta->events)
-            found->events = meta->events;
-        return found;
-    }
     if (once->count == once->room &&
         clp_mem_grow(once->mem, (void **)&once->items, &once->room, once->room * 2 + 16,
                      sizeof *once->items) != CLP_OK)
         return NULL;
-    once->items[once->count] =
-        (struct clp_dedupe_process){.place = who.place, .pid = who.pid, .start = who.start, .events = meta->events};
+    (void)clp_hashmap_get(&once->index, hash_of(who), &next);
+    if (clp_hashmap_set(&once->index, hash_of(who), once->count + 1) != CLP_OK)
+        return NULL;
+    once->items[once->count] = (struct clp_dedupe_process){.who = *who, .file = once->file, .next = (size_t)next};
     return &once->items[once->count++];
 }
 
-/* Is the process's own file older than a sum, such as a copy that was made while the process ran? */
-static bool is_old(const struct clp_dedupe_process *process)
+/* ---- the first round ---- */
+
+/* Notes that this file has so much of a process. fixed: the process cannot be taken out of the file. NULL without
+ * memory. */
+static struct clp_dedupe_process *note(struct clp_dedupe *once, struct who who, uint64_t events, bool fixed)
 {
-    return process->events_in_sum > process->events;
+    struct clp_dedupe_process *found = find(once, &who);
+
+    if (found == NULL)
+        found = append(once, &who);
+    if (found == NULL)
+        return NULL;
+    once->again |= found->file != once->file;
+    if (found->who.place == 0)
+        found->who.place = who.place;
+    if (events > found->events || (events == found->events && fixed && !found->fixed)) {
+        found->events = events;
+        found->file = once->file;
+        found->fixed = fixed;
+    }
+    return found;
 }
 
-static void note(struct clp_dedupe *once, struct clp_dedupe_process *process,
-                 const struct clp_profile_process *row)
+static clp_status note_rows(struct clp_dedupe *once, const struct clp_profile *one)
 {
-    once->again = process->in_sum = true;
-    if (process->events_in_sum < row->events)
-        process->events_in_sum = row->events;
-    process->parent = row->parent;
-    (void)snprintf(process->name, sizeof process->name, "%s", row->name != NULL ? row->name : "");
-}
+    size_t bare = 0; /* rows without numbers */
 
-/* What is done with a file. */
-enum result {
-    ADD,
-    SKIP,   /* all of it is in the sum already, or comes with another file */
-    FAILED, /* after a complaint */
-};
-
-/* Complains if the status is none of success. */
-static enum result fail(struct clp_dedupe *once, clp_status status)
-{
-    if (status == CLP_OK)
-        return ADD;
-    clp_buf_add_text(&once->complaint, clp_status_text(status));
-    return FAILED;
-}
-
-/* Notes a file of one process. line_profiler's files do not say which process they are of, and are always added. */
-static enum result take_single(struct clp_dedupe *once, const struct clp_profile *sum,
-                                          struct clp_profile *one)
-{
-    if (one->meta.pid == 0 || one->meta.start == 0)
-        return ADD;
-    struct clp_dedupe_process *process = add(once, &one->meta);
-    if (process == NULL)
-        return fail(once, CLP_NO_MEMORY);
-    const struct clp_profile_process *row = find_row(sum, who_of(process));
-    if (once->round && (is_old(process) || one->meta.events < process->events || row != NULL))
-        return SKIP;
-    if (!once->round && row != NULL)
-        note(once, process, row);
-    return once->several ? fail(once, clp_process_numbers_add(one, process->parent, process->name,
-                                                              sum->process_count < CLP_PROFILE_NUMBERS))
-                         : ADD;
-}
-
-struct others {
-    const struct clp_dedupe *once;
-    const struct clp_profile *sum;
-};
-
-/* Does the process count in this sum? It does if it has no file of its own with all of its counts, and no earlier sum
- * has it. */
-static bool counts_here(const void *data, const struct clp_profile_process *row)
-{
-    const struct others *others = data;
-    const struct clp_dedupe_process *process = find(others->once, who_of_row(row));
-
-    return (process == NULL || is_old(process)) && find_row(others->sum, who_of_row(row)) == NULL;
-}
-
-/* Complains, and returns true, when this sum has more counts of a process than a sum that was added before. The earlier
- * sum cannot be taken apart any more. */
-static bool says_more(struct clp_dedupe *once, const struct clp_profile *sum,
-                      const struct clp_profile_process *row, const char *path)
-{
-    const struct clp_profile_process *there = find_row(sum, who_of_row(row));
-
-    if (there == NULL || there->events >= row->events)
-        return false;
-    clp_buf_add_format(&once->complaint, "%s: process %llu is in an earlier file, too, which has fewer counts of it; "
-                                         "name this file first",
-                       path, (unsigned long long)row->pid);
-    return true;
-}
-
-/* Notes a file that is a sum of several processes, and removes processes that count elsewhere. */
-static enum result take_sum(struct clp_dedupe *once, const struct clp_profile *sum,
-                                       struct clp_profile *one, const char *path)
-{
-    const struct others others = {once, sum};
-    const struct clp_profile_process *twice = NULL;
-    bool taken = false; /* is one of them in the sum already? */
-
+    for (size_t i = 0; i < one->process_count; i++)
+        bare += one->processes[i].numbers == NULL;
     for (size_t i = 0; i < one->process_count; i++) {
         const struct clp_profile_process *row = &one->processes[i];
-        struct clp_dedupe_process *process = find(once, who_of_row(row));
-        if (process != NULL)
-            note(once, process, row);
-        /* in the first round the sum may have the process from its own file, which the second round leaves out */
-        if ((once->round || process == NULL) && says_more(once, sum, row, path))
-            return FAILED;
-        if (counts_here(&others, row))
-            continue;
-        twice = row;
-        taken |= find_row(sum, who_of_row(row)) != NULL;
+        struct clp_dedupe_process *process =
+            note(once, who_of_row(row), row->events, bare > (row->numbers == NULL ? 1 : 0));
+        if (process == NULL)
+            return CLP_NO_MEMORY;
+        process->parent = row->parent;
+        (void)snprintf(process->name, sizeof process->name, "%s", row->name != NULL ? row->name : "");
     }
-    if (twice == NULL || (!once->round && !taken))
-        return ADD;
-    clp_status status = clp_process_numbers_keep(one, counts_here, &others);
-    if (status != CLP_CORRUPT)
-        return fail(once, status);
-    clp_buf_add_format(&once->complaint, "%s: process %llu is in another file, too, and this file has no "
-                                         "numbers of each process; leave out one of the two files",
-                       path, (unsigned long long)twice->pid);
-    return FAILED;
+    return CLP_OK;
+}
+
+/* line_profiler's files do not say which process they are of. */
+static bool is_known(const struct clp_profile *one)
+{
+    return one->meta.pid != 0 && one->meta.start != 0;
+}
+
+static clp_status note_file(struct clp_dedupe *once, const struct clp_profile *one)
+{
+    if (one->process_count != 0)
+        return note_rows(once, one);
+    if (!is_known(one))
+        return CLP_OK;
+    return note(once, who_of(&one->meta), one->meta.events, false) != NULL ? CLP_OK : CLP_NO_MEMORY;
+}
+
+/* ---- both rounds ---- */
+
+/* Does a process count in the file that is being read? */
+static bool counts_here(const void *data, const struct clp_profile_process *row)
+{
+    const struct clp_dedupe *once = data;
+    const struct who who = who_of_row(row);
+    const struct clp_dedupe_process *process = find(once, &who);
+
+    return process == NULL || process->file == once->file;
+}
+
+/* Removes the processes that count in other files from a sum. CLP_CORRUPT after a complaint. */
+static clp_status take_out(const struct clp_dedupe *once, struct clp_profile *one, const char *path,
+                           struct clp_buf *complaint)
+{
+    const struct clp_profile_process *out = NULL;
+
+    for (size_t i = 0; i < one->process_count && out == NULL; i++)
+        if (!counts_here(once, &one->processes[i]))
+            out = &one->processes[i];
+    if (out == NULL)
+        return CLP_OK;
+    uint64_t pid = out->pid;
+    clp_status status = clp_process_numbers_keep(one, counts_here, once);
+    if (status == CLP_CORRUPT)
+        clp_buf_add_format(complaint, "%s: process %llu is in another file, too, and this file has no numbers of each "
+                                      "process; leave out one of the two files", path, (unsigned long long)pid);
+    return status;
+}
+
+/* Gives a file of one process its row, if it counts. */
+static clp_status add_row(const struct clp_dedupe *once, const struct clp_profile *sum, struct clp_profile *one,
+                          bool *counts)
+{
+    const struct who who = who_of(&one->meta);
+    const struct clp_dedupe_process *process = find(once, &who);
+
+    *counts = process == NULL || process->file == once->file;
+    if (!*counts || !once->several)
+        return CLP_OK;
+    return clp_process_numbers_add(one, process != NULL ? process->parent : 0, process != NULL ? process->name : "",
+                                   sum->process_count < CLP_PROFILE_NUMBERS);
+}
+
+static clp_status add_file(struct clp_dedupe *once, struct clp_profile *sum, struct clp_profile *one,
+                           const char *path)
+{
+    clp_status status = CLP_OK;
+    bool counts = true;
+
+    if (one->process_count != 0)
+        status = take_out(once, one, path, &once->complaint);
+    else if (is_known(one))
+        status = add_row(once, sum, one, &counts);
+    return status == CLP_OK && counts ? clp_profile_merge(sum, one) : status;
 }
 
 bool clp_dedupe_merge(struct clp_dedupe *once, struct clp_profile *sum, struct clp_profile *one, const char *path)
 {
-    enum result result = one->process_count != 0 ? take_sum(once, sum, one, path) : take_single(once, sum, one);
+    clp_status status = once->round ? CLP_OK : note_file(once, one);
 
-    if (result == ADD)
-        result = fail(once, clp_profile_merge(sum, one));
-    return result != FAILED;
+    if (status == CLP_OK && (once->round || !once->again))
+        status = add_file(once, sum, one, path);
+    once->file++;
+    if (status != CLP_OK && once->complaint.used == 0)
+        clp_buf_add_text(&once->complaint, clp_status_text(status));
+    return status == CLP_OK;
 }

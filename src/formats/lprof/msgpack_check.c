@@ -75,6 +75,26 @@ clp_status clp_msgpack_check_head(struct clp_msgpack_check *check, struct clp_ms
     return CLP_OK;
 }
 
+/* Returns the size of a whole number with this first byte; 0: the item is none. */
+static size_t number_bytes(unsigned char first)
+{
+    if (first < 0x80 || first >= 0xe0)
+        return 1;
+    return first >= 0xcc && first <= 0xd3 ? 1 + ((size_t)1 << (first & 3)) : 0;
+}
+
+/* Moves behind a whole number, the kind of item that most of a profile is made of, faster than
+ * clp_msgpack_check_head. Returns false and moves nowhere if another item, or nothing whole, comes next. */
+static bool skip_number(struct clp_msgpack_check *check)
+{
+    size_t left = check->count - check->at, bytes = left != 0 ? number_bytes(check->bytes[check->at]) : 0;
+
+    if (bytes == 0 || bytes > left)
+        return false;
+    check->at += bytes;
+    return true;
+}
+
 /* `owed` counts, for each level, the items that are still to come. Each takes at least one byte, so more than
  * the bytes that are left cannot be owed. This limits what msgpack-c allocates to a multiple of the file's
  * size. */
@@ -90,10 +110,14 @@ clp_status clp_msgpack_check_item(struct clp_msgpack_check *check)
             depth--;
         owed[depth]--;
         owed_sum--;
-        if (clp_msgpack_check_head(check, &head) != CLP_OK)
+        size_t start = check->at;
+        bool is_number = skip_number(check);
+        if (!is_number && clp_msgpack_check_head(check, &head) != CLP_OK)
             return check->fault->status;
         if (++check->items > CLP_MSGPACK_CHECK_ITEMS)
-            return refuse(check, CLP_TOO_LARGE, head.start, "too many values: 67,108,864 are the most");
+            return refuse(check, CLP_TOO_LARGE, start, "too many values: 67,108,864 are the most");
+        if (is_number)
+            continue;
         if (head.kind != CLP_MSGPACK_ARRAY && head.kind != CLP_MSGPACK_MAP)
             continue;
         if (++depth == CLP_MSGPACK_CHECK_DEPTH)

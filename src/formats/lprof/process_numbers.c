@@ -18,8 +18,10 @@ static void encode_numbers(const struct clp_profile *profile, struct clp_buf *by
     if (functions == NULL)
         return;
     memcpy(functions, profile->functions, count * sizeof *functions);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        functions[i].text_hash = clp_profile_text_hash(&functions[i]);
         functions[i].source = NULL;
+    }
     bare.functions = functions;
     bare.process_count = bare.series_count = bare.text_count = 0;
     (void)clp_wire_encode(&bare, bytes);
@@ -74,15 +76,40 @@ clp_status clp_process_numbers_merge(struct clp_profile *sum, const struct clp_p
     return status;
 }
 
+static bool is_same_text(const struct clp_profile_function *one, const struct clp_profile_function *other)
+{
+    return one->text_hash == 0 || one->text_hash == clp_profile_text_hash(other);
+}
+
+static bool is_variant_of(const struct clp_profile_function *one, const struct clp_profile_function *other)
+{
+    size_t bytes = clp_profile_plain_name(one);
+
+    return one->first_line == other->first_line && clp_profile_plain_name(other) == bytes &&
+           memcmp(one->name, other->name, bytes) == 0 && strcmp(one->file, other->file) == 0;
+}
+
+/* Sets *whole to the function with the source of `function`: the one of its name or, where texts differed in a merge,
+ * the one with its text. */
+static clp_status find_whole(struct clp_profile *from, const struct clp_profile_function *function,
+                             struct clp_profile_function **whole)
+{
+    clp_status status = clp_profile_add_function(from, function->file, function->name, function->first_line, whole);
+
+    for (size_t i = 0; status == CLP_OK && !is_same_text(function, *whole) && i < from->function_count; i++)
+        if (is_variant_of(function, &from->functions[i]) && is_same_text(function, &from->functions[i]))
+            *whole = &from->functions[i];
+    return status;
+}
+
 clp_status clp_process_numbers_copy_sources(struct clp_profile *into, struct clp_profile *from)
 {
     clp_status status = CLP_OK;
 
     for (size_t i = 0; i < into->function_count && status == CLP_OK; i++) {
         struct clp_profile_function *function = &into->functions[i], *whole;
-        status = clp_profile_add_function(from, function->file, function->name,
-                                          function->first_line, &whole);
-        if (status == CLP_OK)
+        status = find_whole(from, function, &whole);
+        if (status == CLP_OK && is_same_text(function, whole))
             status = clp_profile_set_source(into, function, whole->source, whole->source_bytes);
     }
     return status;

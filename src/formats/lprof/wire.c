@@ -181,6 +181,11 @@ static void pack_place(msgpack_packer *packer, const struct clp_profile_function
     msgpack_pack_uint64(packer, function->source_bytes);
 }
 
+static bool has_hash(const struct clp_profile_function *function)
+{
+    return function->source == NULL && function->text_hash != 0;
+}
+
 static void pack_functions(msgpack_packer *packer, const struct clp_profile *profile,
                            const struct clp_wire_texts *texts)
 {
@@ -192,7 +197,7 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
                                      (function->leak_count != 0 ? 1u : 0u) +
                                      (function->callee_count != 0 ? 1u : 0u) +
                                      (function->source != NULL ? 1u : 0u) +
-                                     (function->source_changed ? 1u : 0u) +
+                                     (has_hash(function) ? 1u : 0u) + (function->source_changed ? 1u : 0u) +
                                      (function->compiler != NULL ? 1u : 0u) + (spread ? 1u : 0u));
         pack_key(packer, function);
         pack_count(packer, "total", function->total);
@@ -207,6 +212,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
             pack_callees(packer, function);
         if (function->source != NULL)
             pack_place(packer, function, &texts->places[i]);
+        if (has_hash(function))
+            pack_count(packer, "text_hash", function->text_hash);
         if (function->source_changed) {
             pack_text(packer, "source_changed");
             pack_bool(packer, true);

@@ -281,12 +281,24 @@ static clp_status read_changed(struct clp_decoder *decoder, struct clp_wire_span
     return CLP_OK;
 }
 
+static clp_status read_hash(struct clp_decoder *decoder, struct clp_wire_span span,
+                            struct clp_profile_function *function)
+{
+    msgpack_object object;
+
+    if (!unpack_if_there(decoder, span, &object))
+        return decoder->fault->status;
+    return read_uint64(&object, &function->text_hash)
+               ? CLP_OK
+               : refuse_here(decoder, "\"text_hash\" of a function is not a number in its range");
+}
+
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, COUNT };
+    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, HASH, COUNT };
     static const char *const names[COUNT] = {"file",   "line",  "name",    "total",          "raw_total", "lines",
                                              "missed", "leaks", "callees", "source_changed", "compiler",  "text",
-                                             "spread"};
+                                             "spread", "text_hash"};
     struct clp_wire_span found[COUNT];
     struct clp_profile_function *function;
     struct clp_measures sum = {0};
@@ -305,6 +317,7 @@ clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_s
         read_leaks(decoder, found[LEAKS], function) != CLP_OK ||
         read_callees(decoder, found[CALLEES], function) != CLP_OK ||
         read_changed(decoder, found[CHANGED], function) != CLP_OK ||
+        read_hash(decoder, found[HASH], function) != CLP_OK ||
         read_compiler(decoder, found[COMPILER], function) != CLP_OK ||
         clp_wire_read_place(decoder, found[TEXT], function) != CLP_OK)
         return decoder->fault->status;

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""Counts in the worker processes of an engine (Dask, Ray, Spark), and adds up what they have counted.
+
+A run has a name that only its driver and its workers know. Each worker has a Session, which counts into a live file in
+a folder of that name on its machine. So what a worker has counted is there however the worker ends. The driver asks
+some worker of each machine to collect() what lies there, and write()s the sum.
+"""
+import os
+import shutil
+import sys
+import tempfile
+
+from clineprof import _boot, _by_value
+from clineprof._boot import files, targets
+
+CONTENT_ENDINGS = ".lprof", ".live"
+
+_session = None  # the Session of this process
+_kept = {}  # {name of a run: content of a profile} of sessions that have ended and whose file could not be written
+
+
+def new_run():
+    """A name for a run that no other run has, on any machine."""
+    return os.urandom(8).hex()
+
+
+def place(run):
+    """The folder of a run on this machine."""
+    return os.path.join(tempfile.gettempdir(), "clineprof-%s" % run)
+
+
+# ---- in a worker ----
+
+
+class Session:
+    """Counts the lines of some functions of this process until end().
+
+    run: the name of the run
+    wanted: what is counted, as -p takes it; "name.*" is all in a module or class. Functions that arrive by value count
+        if they are named here, as "__main__.work" is, or if they are selected where they come from
+    options: arguments of Profiler
+    """
+
+    def __init__(self, run, wanted, **options):
+        core = _boot.core()
+        self.run = run
+        self.profiler = core.Profiler(**options)
+        self.recording = core.Recording(self.profiler, self._outfile(), 0o600, _command(), None, True)
+        self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
+        self._select_main()
+        _by_value.select_arrived()
+        os.register_at_fork(after_in_child=self._leave_to_parent)
+
+    def _outfile(self):
+        """The path of the profile, without the number that the process has. None if no file can be made there."""
+        folder = place(self.run)
+        try:
+            os.makedirs(folder, 0o700, exist_ok=True)
+            if os.stat(folder).st_uid == os.geteuid() and os.access(folder, os.W_OK):
+                return os.path.join(folder, "worker.lprof")
+            reason = "it belongs to another user"
+        except OSError as error:
+            reason = error.strerror
+        _boot.complain("clineprof", "cannot use the folder '%s': %s; if this worker is killed, its counts are lost"
+                       % (folder, reason))  # fmt: skip
+        return None
+
+    def _select_main(self):
+        """A worker in the driver's own process gets its functions as they are."""
+        main = sys.modules["__main__"]
+        self.selection.select_main("__main__")
+        if "__file__" not in vars(main):
+            for function in targets.functions_of(main, "__main__"):
+                self.selection.select_function(function, "__main__")
+
+    def content(self):
+        """What was counted so far, as the content of a .lprof file."""
+        return self.profiler.render("lprof", command=_command())
+
+    def end(self):
+        """Stops counting, and leaves the profile in the folder of the run; or in memory, if it cannot be written."""
+        self.profiler.stop()
+        content = self.content()
+        outfile = self.recording.outfile
+        try:
+            if outfile is None:
+                raise OSError
+            files.replace(outfile, content, 0o600)
+        except OSError:
+            _kept[self.run] = content
+        self._close(True)
+
+    def _close(self, is_over):
+        self.selection = None
+        if is_over:
+            self.recording.gather(_command())
+            self.recording.close(True)
+        self.recording.drop()
+        self.recording = None
+        self.profiler.close()
+
+    def _leave_to_parent(self):
+        """What a fork counts is lost: it has no live file of its own."""
+        global _session
+        if _session is self:
+            _session = None
+            self.profiler.after_fork()
+            self._close(False)
+
+
+def begin(run, wanted, **options):
+    """Begins to count in this process, if it does not count for this run already. A session of another run ends."""
+    global _session
+    if _session is not None and _session.run == run:
+        return
+    if _session is not None:
+        end(_session.run)
+    _session = Session(run, wanted, **options)
+
+
+def end(run):
+    """Ends this process's session of a run, if there is one."""
+    global _session
+    if _session is not None and _session.run == run:
+        _session, ending = None, _session
+        ending.end()
+
+
+def own(run):
+    """What this process has counted for a run so far, as a list with the content of a profile, or an empty one."""
+    if _session is not None and _session.run == run:
+        return [_session.content()]
+    return [_kept[run]] if run in _kept else []
+
+
+def left(run):
+    """What the run's processes of this machine have counted, those that run and those that have ended, as a list of
+    contents. This process is left out."""
+    mine = _session.recording.outfile if _session is not None and _session.run == run else None
+    found = []
+    try:
+        names = sorted(os.listdir(place(run)))
+    except OSError:
+        return found
+    for path in (os.path.join(place(run), name) for name in names if name.endswith(CONTENT_ENDINGS)):
+        if mine is not None and path == mine + ".live":
+            continue
+        try:
+            found.append(_boot.core().sum(path))
+        except (OSError, ValueError) as error:
+            _boot.complain("clineprof", "cannot read '%s': %s" % (path, error))
+    return found
+
+
+def clean(run):
+    """Removes the run's folder of this machine."""
+    _kept.pop(run, None)
+    shutil.rmtree(place(run), ignore_errors=True)
+
+
+def version():
+    return _boot.core().__version__
+
+
+def _command():
+    return " ".join(map(_boot.core().quoted, sys.orig_argv))
+
+
+# ---- in the driver ----
+
+
+class Sending:
+    """A context in which functions that are pickled by value tell the workers in which file they stand."""
+
+    def __enter__(self):
+        _by_value.sends_all += 1
+        for name, module in list(sys.modules.items()):
+            if name.endswith((".cloudpickle", ".cloudpickle_fast", "dill._dill")):
+                _by_value.meet(module)
+        return self
+
+    def __exit__(self, *exception):
+        _by_value.sends_all -= 1
+
+
+def write(path, contents):
+    """Adds up contents of profiles, each process once, writes the sum to a file, and returns it as a clineprof.Profile.
+    Raises OSError if the file cannot be written."""
+    from clineprof._profile import loads
+
+    content = _boot.core().with_texts(_boot.core().merge(*contents), _by_value.texts)
+    files.replace(os.fspath(path), content)
+    return loads(content)
