@@ -133,7 +133,8 @@ def test_the_readme_leads_to_every_page():
 
 SUBCOMMANDS = {"ab", "attach", "callers", "diff", "dump", "hook", "lsp", "merge", "mem", "recover", "top"}
 # Options of other programs, and one that --help leaves out.
-OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--nproc-per-node", "--cov", "--profile"}
+OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--max-tasks-per-child",
+             "--nproc-per-node", "--cov", "--profile"}
 
 
 def all_options(tmp_path):

@@ -120,7 +120,8 @@ def server(tmp_path, python):
         port = str(free_port())
         address = ("127.0.0.1", int(port)) if "PORT" in words else str(tmp_path / "s.sock")
         command = [python, *(port if word == "PORT" else word for word in words)]
-        return Server(stack.enter_context(started(command, tmp_path, {**env, "HOME": str(tmp_path)})), address, tmp_path)
+        program = stack.enter_context(started(command, tmp_path, {**env, "HOME": str(tmp_path)}))
+        return Server(program, address, tmp_path)
 
     (tmp_path / "jobs.py").write_text(APPLICATION)
     with stack:

@@ -34,8 +34,8 @@ if __name__ == "__main__":
         print(sum(client.gather(client.map(work, [2] * 4, pure=False))))
 """,
 }
-TOOK = (r"^ckernprof: the processes that the program started took [\d.]+ s of processor time, the program itself [\d.]+ s; "
-        r"--prof-child-procs profiles those that run Python, too$")
+TOOK = (r"^ckernprof: the processes that the program started took [\d.]+ s of processor time, the program itself "
+        r"[\d.]+ s; --prof-child-procs profiles those that run Python, too$")
 IDLE = (r"^ckernprof: (\w+), \w+\.py:\d+, did not run in this process, and the program started other processes; "
         r"--prof-child-procs profiles them, too$")
 
