@@ -100,13 +100,14 @@ class Request:
 
     def __init__(self, settings, title):
         self.settings, self.title = settings, title
-        self.profiler = self.selection = self.path = None
+        # the last part is for processes of other containers and machines, which may have the same number
+        self.name = "%s-%d-%d-%s%s" % (time.strftime("%Y-%m-%dT%H%M%S"), os.getpid(), next(_numbers),
+                                       os.urandom(4).hex(), settings.ending)
+        self.profiler = self.selection = None
         self.ended = _thread.allocate_lock()  # held from the moment that the request is being ended
 
     def start(self):
         settings = self.settings
-        if not settings.page:
-            self.path = self._reserve()
         self.profiler = _boot.core().Profiler(started=False, context=_CURRENT, **settings.options)
         self.selection = loaded.select(self.profiler, settings.targets, settings.exclude)
         for target in self.selection.unmatched() if settings.targets else ():
@@ -115,23 +116,6 @@ class Request:
         if self.profiler.displaced():
             raise RuntimeError("another profiler counts in this process")
         atexit.register(self.finish)
-
-    def _reserve(self):
-        """Makes an empty file that no other process has, and returns its path."""
-        os.makedirs(self.settings.folder, exist_ok=True)
-        moment = time.strftime("%Y-%m-%dT%H%M%S")
-        while True:
-            name = "%s-%d-%d%s" % (moment, os.getpid(), next(_numbers), self.settings.ending)
-            path = os.path.join(self.settings.folder, name)
-            try:
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-                return path
-            except FileExistsError:
-                pass  # processes in containers may have the same number
-
-    def told(self):
-        """What the response says of the request."""
-        return os.path.basename(self.path)
 
     def run(self, function, *arguments):
         """Calls the function as a part of the request."""
@@ -146,16 +130,16 @@ class Request:
         if not self.ended.acquire(False):
             return None
         try:
-            content = self._content()
-            if self.path is not None:
-                files.replace(self.path, content)
-                self.path = None
-            return content
+            content = contextvars.copy_context().run(self._content)  # libraries leave variables behind
+            if self.settings.page:
+                return content
+            os.makedirs(self.settings.folder, exist_ok=True)
+            files.replace(os.path.join(self.settings.folder, self.name), content)
         except Exception as error:
             self.settings.complain("the profile of a request is lost: %s" % _told(error))
-            return None
         finally:
             self.drop()
+        return None
 
     def _content(self):
         self.profiler.stop()
@@ -172,18 +156,13 @@ class Request:
                                {"unit": 1e-6, "raw_times": False, "memory": profile.has_memory})
 
     def drop(self):
-        """Gives everything up, also the name of a file that was not written."""
+        """Gives everything up."""
         global _open
         self.ended.acquire(False)
         atexit.unregister(self.finish)
         self.selection = None
         if self.profiler is not None:
             self.profiler.close()
-        if self.path is not None:
-            try:
-                os.unlink(self.path)
-            except OSError:
-                pass
         _open = None
         _busy.release()
 

@@ -24,7 +24,7 @@ class Middleware:
         if self._settings.page:
             return await self._page(request, scope, receive, send)
         try:
-            return await _Steps(request, self.app, scope, receive, _telling_send(send, request.told()))
+            return await _Steps(request, self.app, scope, receive, _telling_send(send, request.name))
         finally:
             request.finish()
 

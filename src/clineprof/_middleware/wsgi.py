@@ -19,7 +19,7 @@ class Middleware:
         if self._settings.page:
             return self._page(request, environ, start_response)
         try:
-            parts = request.run(self.app, environ, _telling(start_response, request.told()))
+            parts = request.run(self.app, environ, _telling(start_response, request.name))
         except BaseException:
             request.finish()
             raise

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared.h"
+#include "function_refs.h"
 #include "cpython/compat/inner_code.h"
 #include "cpython/tracers/offering.h"
 
@@ -67,7 +68,8 @@ static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
     for (Py_ssize_t i = 0; done && i < PySequence_Fast_GET_SIZE(holders); i++) {
         PyObject *holder = PySequence_Fast_GET_ITEM(holders, i);
         if (PyFunction_Check(holder) && PyFunction_GetCode(holder) == (PyObject *)code)
-            done = recorder->tracer->install(holder, selected);
+            done = clp_function_refs_note(recorder->sites[selected->function], holder) &&
+                   recorder->tracer->install(holder, selected);
     }
     Py_XDECREF(holders);
     return done;
