@@ -91,9 +91,14 @@ def run_program(program, folder, name="it.py", **environment):
     return run_python([name], folder, env={**ENVIRONMENT, **environment})
 
 
+def complaints(ended):
+    """Standard error without what says that Jinja2 or Pygments is missing."""
+    return re.sub(r"^clineprof: the page .*: pip install .*\n", "", ended.err, flags=re.M)
+
+
 def lines_of(program, folder, err=""):
     ended = run_program(program, folder)
-    assert (ended.code, ended.err) == (0, err)
+    assert (ended.code, complaints(ended)) == (0, err)
     return ended.out.splitlines()
 
 
@@ -304,7 +309,15 @@ def create(n):
             return n
         return made_within
     return made
-views = {n: create(n) for n in range(3)}
+def maker(n):
+    def of_maker():
+        mark(1)
+        def of_of_maker():
+            mark(1)
+            return n
+        return of_of_maker
+    return of_maker
+views = {**{n: create(n) for n in range(3)}, "late": maker(4)}
 kept = create(5)()
 def app(environ, start_response):
     start_response("200 OK", [])
@@ -315,7 +328,7 @@ for _ in range(2):
     print(get(wrapped, KEY)[1])
 mark(2)
 check()
-""", tmp_path) == ["b'8'", "b'8'", "True True"]
+""", tmp_path) == ["b'12'", "b'12'", "True True"]
 
 
 # ---- requests that are not profiled ----
@@ -420,13 +433,13 @@ def app(environ, start_response):
     return [b"%d%d%d" % (work(), views["work"](), create()())]
 own, maker = work.__code__, create.__code__
 wrapped = clineprof.middleware.wsgi(app)
-print(get(wrapped)[1], get(wrapped, KEY)[1] in (b"000", b"111"), get(wrapped)[1], work.__code__ is own,
+print(get(wrapped)[1], len(get(wrapped, KEY)[1]), get(wrapped)[1], work.__code__ is own,
       create.__code__ is maker, create().__code__ is own)
 if sys.version_info >= (3, 12):
     print([sys.monitoring.get_local_events(tool, own) for tool in range(6) if sys.monitoring.get_tool(tool)] in ([], [0]))
 else:
     print(sys.gettrace() is None)
-""", tmp_path) == ["b'111' True b'111' True True True", "True"]
+""", tmp_path) == ["b'111' 3 b'111' True True True", "True"]
 
 
 def test_a_request_without_the_key_takes_few_instructions(tmp_path):
@@ -747,7 +760,7 @@ print(get(clineprof.middleware.wsgi(app), KEY)[0][0][1][-1][1] in stored())
     assert ended.code == 0
     assert ended.out.splitlines() == [
         "b'x'", "b'x'", "b'x'", "b'x'", "True"]  # fmt: skip
-    told = ended.err.splitlines()
+    told = complaints(ended).splitlines()
     lost = f"clineprof: the profile of a request is lost: cannot write '{tmp_path}/"
     assert told == [lost + "file/folder': Not a directory", lost + "taken': File exists"]
 
@@ -772,8 +785,8 @@ print(clineprof.middleware.wsgi(app).__dict__.keys())
 """
     ended = run_program(program, tmp_path)
     assert ended.out.splitlines()[:5] == ["False"] * 5
-    assert ended.err == ("clineprof: the profile of a request is lost: the source of holds holds the key\n"
-                         "clineprof: nothing that is loaded is called '...'\n")
+    assert complaints(ended) == ("clineprof: the profile of a request is lost: the source of holds holds the key\n"
+                                 "clineprof: nothing that is loaded is called '...'\n")
     paths = list((tmp_path / "clineprof-requests").iterdir())
     assert len(paths) == 4
     for path in paths:
