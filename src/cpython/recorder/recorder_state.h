@@ -124,6 +124,8 @@ struct clp_recorder {
     size_t site_room;
     size_t held;    /* how many holds of windows there are */
     bool collects;  /* was garbage collection on before the first hold? */
+    bool opening;   /* a window is being opened, with all its functions */
+    bool holders_noted; /* since that began, all functions with selected code were noted in their sites (shared.c) */
     bool may_rest;  /* no window is open any more: the tracer stops when none is held */
     bool starting;  /* a tracer is being started */
     struct clp_limit limit;

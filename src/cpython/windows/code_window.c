@@ -242,11 +242,15 @@ static bool settle_closed(const struct clp_code_window *window)
 /* Exchanges the code of functions for which this is the first open window, and of those that hold such code. */
 static bool settle_open(const struct clp_code_window *window)
 {
+    struct clp_recorder *recorder = window->recorder;
     bool done = true;
 
+    recorder->opening = true;
+    recorder->holders_noted = false;
     for (size_t i = 0; i < window->view.count && done; i++)
         if (window->view.items[i].selected)
-            done = clp_tracer_settle(window->recorder, window->view.items[i].function);
+            done = clp_tracer_settle(recorder, window->view.items[i].function);
+    recorder->opening = false;
     return done;
 }
 
