@@ -289,7 +289,8 @@ import shop
 def app(environ, start_response):
     start_response("200 OK", [])
     return [b"%d" % shop.price(shop.tax(3))]
-for words in {}, {"targets": ["shop"]}, {"targets": ["shop.price"]}, {"exclude": ["*/shop.py"]}, {"targets": ["nosuch"]}:
+for words in ({}, {"targets": ["shop"]}, {"targets": ["shop.price"]}, {"exclude": ["*/shop.py"]},
+              {"targets": ["nosuch"]}):
     get(clineprof.middleware.wsgi(app, format="lprof", **words), KEY)
     names = {one.name for one in clineprof.load("clineprof-requests/" + stored()[-1]).functions if any(one["hits"])}
     print(sorted(names - {"get", "get.<locals>.start_response"}))
@@ -367,8 +368,8 @@ async def asgi_app(scope, receive, send):
     return answer
 wrapped = clineprof.middleware.asgi(asgi_app)
 for headers in [], [(b"x-clineprof-key", b"wrong")], [(b"x-clineprof-keys", KEY.encode())], [(b"x-clineprof-key", b"")]:
-    scope, receive, send = {"type": "http", "headers": headers, "query_string": b"x-clineprof-key=" + KEY.encode()}, 1, 2
-    assert asyncio.run(wrapped(scope, receive, send)) is answer
+    scope = {"type": "http", "headers": headers, "query_string": b"x-clineprof-key=" + KEY.encode()}
+    assert asyncio.run(wrapped(scope, 1, 2)) is answer
     assert received[-1] == (scope, 1, 2, headers) and received[-1][0] is scope and scope["headers"] is headers
 for kind in "websocket", "lifespan":
     scope = {"type": kind, "headers": [(b"x-clineprof-key", KEY.encode())]}
@@ -403,7 +404,8 @@ async def main():
     print(told)
     gate.set()
     for messages in await asyncio.gather(first, second):
-        print(messages[0]["headers"][:-1], message_of(messages) in stored() or message_of(messages), messages[1]["body"])
+        print(messages[0]["headers"][:-1], message_of(messages) in stored() or message_of(messages),
+              messages[1]["body"])
     print(message_of(await ask(wrapped, KEY, "/first")) in stored())
 def wsgi_app(environ, start_response):
     start_response("200 OK", [("C", "d")])
@@ -436,7 +438,8 @@ wrapped = clineprof.middleware.wsgi(app)
 print(get(wrapped)[1], len(get(wrapped, KEY)[1]), get(wrapped)[1], work.__code__ is own,
       create.__code__ is maker, create().__code__ is own)
 if sys.version_info >= (3, 12):
-    print([sys.monitoring.get_local_events(tool, own) for tool in range(6) if sys.monitoring.get_tool(tool)] in ([], [0]))
+    tools = filter(sys.monitoring.get_tool, range(6))
+    print([sys.monitoring.get_local_events(tool, own) for tool in tools] in ([], [0]))
 else:
     print(sys.gettrace() is None)
 """, tmp_path) == ["b'111' 3 b'111' True True True", "True"]
@@ -660,7 +663,8 @@ for key in b"wrong", KEY.encode():
 def plain(scope, receive, send):
     return asyncio.ensure_future(asyncio.sleep(0.001, "future"))
 async def main():
-    print(await clineprof.middleware.asgi(plain)({"type": "http", "headers": [(b"x-clineprof-key", KEY.encode())]}, 1, 2))
+    scope = {"type": "http", "headers": [(b"x-clineprof-key", KEY.encode())]}
+    print(await clineprof.middleware.asgi(plain)(scope, 1, 2))
 asyncio.run(main())
 """, tmp_path) == ["[1, 2, 3] ['a', ValueError('b'), None]"] * 2 + ["future"]
 

@@ -286,7 +286,7 @@ Test(view, gates)
     tear_down(&fixture);
 }
 
-/* A tracer decides which bodies count for a limited view, so its functions' gates stay closed, whoever else has them. */
+/* A tracer decides which bodies count for a limited view, so its functions' gates stay closed. */
 Test(view, gates_of_a_limited_one)
 {
     struct fixture fixture;
