@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from os import PathLike
 from types import CapsuleType, CodeType, ModuleType, TracebackType
 from typing import IO, Any, ClassVar, Literal, NamedTuple, TypeVar, final, overload
@@ -72,6 +73,7 @@ class Profiler:
         cpu: bool = False,
         counters: str = "",
         native: bool = False,
+        context: ContextVar[Any] | None = None,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...

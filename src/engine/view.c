@@ -319,7 +319,7 @@ static bool share(struct clp_audience *audience, uint32_t function, const struct
     first->mixed = true;
     audience->shared = true;
     audience->sole = NULL;
-    audience->counting = first->counting;
+    audience->counting = first->gate;
     audience->gate = &audience->counting;
     return done;
 }
@@ -333,10 +333,10 @@ static bool join(struct clp_view *view, struct clp_audience *audience, struct cl
     audience->views++;
     item->selected = true;
     if (audience->shared) {
-        audience->counting += view->counting;
+        audience->counting += view->gate;
     } else {
         audience->sole = view;
-        audience->gate = &view->counting;
+        audience->gate = &view->gate;
     }
     view->mixed |= audience->shared || !view->counting;
     return (!view->counting || attach(view, item, copy)) && done;
@@ -368,7 +368,7 @@ static void leave(struct clp_view *view, struct clp_view_item *item)
 
     item->selected = false;
     if (audience->shared)
-        audience->counting -= view->counting;
+        audience->counting -= view->gate;
     if (--audience->views == 0) {
         bool slow = audience->slow;
         *audience = clp_nobody;
@@ -408,7 +408,7 @@ static bool attach_all(struct clp_view *view, const struct clp_engine_copy *copy
         if (!item->attached)
             done &= attach(view, item, copy);
         if (audience_of(view, item)->shared) {
-            audience_of(view, item)->counting++;
+            audience_of(view, item)->counting += !view->limited;
             mixed = true;
         }
     }
@@ -427,6 +427,7 @@ static clp_status begin_counting(struct clp_view *view, uint64_t now)
         status = finish(&copy, attach_all(view, &copy));
     }
     view->counting = 1;
+    view->gate = !view->limited;
     view->views->counting++;
     clp_engine_sum(view->views->engine, &view->base);
     return status;
@@ -467,7 +468,7 @@ static void leave_audiences(const struct clp_view *view)
 {
     for (size_t i = 0; view->mixed && i < view->count; i++)
         if (is_shared(view, &view->items[i]))
-            audience_of(view, &view->items[i])->counting--;
+            audience_of(view, &view->items[i])->counting -= !view->limited;
 }
 
 static bool detach_shared(struct clp_view *view, const struct clp_engine_copy *copy)
@@ -529,7 +530,7 @@ static clp_status end_counting(struct clp_view *view, uint64_t now)
     bool done;
 
     clp_view_totals(view, &view->sum);
-    view->counting = 0;
+    view->counting = view->gate = 0;
     if (--view->views->counting == 0)
         unwind_all(view->views->engine, now);
     if (view->views->counting == 0 && !view->mixed)

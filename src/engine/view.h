@@ -38,7 +38,7 @@ struct clp_view_item {
 /* Who has a function. An audience never moves in memory. */
 struct clp_audience {
     const uint32_t *gate; /* points to 0 while nobody counts the function */
-    /* While `shared`: how many views have the function and count. `gate` then points here. */
+    /* While `shared`: how many views have the function and count every body. `gate` then points here. */
     uint32_t counting;
     uint32_t views;       /* how many views have the function */
     struct clp_view *sole; /* the one view that has the function; NULL: no view has it, or it is shared */
@@ -65,7 +65,9 @@ struct clp_view {
     struct clp_view_item *items;
     size_t count, room;
     struct clp_hashmap index; /* function -> place in items */
-    uint32_t counting;        /* 0 or 1; the gates of functions that only this view has point here */
+    uint32_t counting;        /* 0 or 1 */
+    uint32_t gate;            /* 0 or 1, and 0 in a limited view; the gates of functions that only it has point here */
+    bool limited;             /* the view counts some bodies only; the tracer asks which. No other view counts then */
     bool mixed;               /* some item is shared or not attached */
     struct clp_engine_totals sum, base; /* sum and base of what belongs to no function */
 };

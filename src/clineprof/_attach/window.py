@@ -14,8 +14,8 @@ import time
 import types
 
 from clineprof import _boot
-from clineprof._attach import PREFIX
-from clineprof._boot import files, targets
+from clineprof._attach import loaded
+from clineprof._boot import files
 
 PATIENCE = 5.0  # seconds that a fork waits for our thread to end, or a message to the user's side for its being read
 MOST_NAMED = 8  # functions that are named in one sentence
@@ -248,29 +248,13 @@ class Window:
         self.profiler = core.Profiler(tracer="monitoring" if in_place else None, memory=request["memory"],
                                       source=request["source"], leaks=request["leaks"],
                                       cpu=request["cpu"], counters=request["counters"])
-        self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _command())
-        excluded = request["exclude"] + ([] if request["targets"] else [*targets.installed(), "<frozen *"])
-        self.selection = core.Selection(self.profiler, request["targets"] or ["/"], excluded)
-        self._select()
+        self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), loaded.command())
+        self.selection = loaded.select(self.profiler, request["targets"], request["exclude"])
         atexit.register(self.finish)
         self.end = time.monotonic() + request["seconds"]
         self.talk.say("began", {"functions": self.profiler._function_count,
                                 "unmatched": self.selection.unmatched() if request["targets"] else [],
                                 "lacks": self._lacks()})  # fmt: skip
-
-    def _select(self):
-        main, program = sys.modules["__main__"], _program()
-        self.selection.select_main(program)
-        if "__file__" not in vars(main):
-            for function in targets.functions_of(main, program):
-                self.selection.select_function(function, program)
-        for namespace, module in _namespaces():
-            for function in targets.functions_of(namespace, module):
-                self.selection.select_function(function, module)
-        for code, module in _running():
-            cells = tuple(types.CellType() for _ in code.co_freevars)
-            function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
-            self.selection.select_function(function, module)
 
     def _lacks(self):
         """What the profile will lack, in sentences."""
@@ -333,7 +317,7 @@ class Window:
         path = failure = None
         try:
             self.profiler.stop()
-            self.recording.gather(_command())
+            self.recording.gather(loaded.command())
             path = files.save(self.recording.outfile or self.request["outfile"], self.recording.render("lprof"),
                               self._complain)
             self.recording.close(path is not None)
@@ -409,53 +393,10 @@ def _remove(folder):
         pass
 
 
-def _command():
-    return " ".join(map(_boot.core().quoted, sys.orig_argv))
-
-
-def _program():
-    """The name by which -p knows the program, as under ckernprof."""
-    main = vars(sys.modules["__main__"])
-    specification = main.get("__spec__")
-    if specification is not None:
-        return specification.name
-    return targets.stem(str(main.get("__file__") or "__main__"))
-
-
-def _running():
-    """(code, the module's name) of each body that is on a thread's stack: the body of the script, for one, is reached by
-    no function."""
-    found = {frame.f_code: frame.f_globals.get("__name__") for _, frames in _frames() for frame in frames}
-    return [(code, _module_named(name)) for code, name in found.items()]
-
-
-def _module_named(name):
-    """The name by which -p knows the functions whose globals have this __name__."""
-    return _program() if name == "__main__" else name if type(name) is str else ""
-
-
-class _Namespace:
-    """Looks like a module whose names these are."""
-
-    def __init__(self, names):
-        self.__dict__ = names
-
-
-def _namespaces():
-    """(namespace, its name) of code that runs and is in no module: cProfile and trace, for two, run a script in a dict
-    of their own."""
-    found = {id(frame.f_globals): frame.f_globals for _, frames in _frames() for frame in frames}
-    for names in found.values():
-        name = names.get("__name__")
-        module = sys.modules.get(name) if type(name) is str else None
-        if type(module) is not types.ModuleType or vars(module) is not names:
-            yield _Namespace(names), _module_named(name)
-
-
 def _waiting(profiler):
     """The selected code of bodies that began without probes and go on without being counted, until the function is
     called again."""
-    found = {code for code, _ in _running() if profiler._selects_plain(code)}
+    found = {code for code, _ in loaded.running() if profiler._selects_plain(code)}
     if sys.version_info >= (3, 11):  # on 3.10 a suspended body counts from its next step
         for thing in gc.get_objects():
             prefix = SUSPENDED.get(type(thing))
@@ -467,19 +408,6 @@ def _waiting(profiler):
 
 def _place_of(code):
     return "%s (%s:%d)" % (_name_of(code), os.path.basename(code.co_filename), code.co_firstlineno)
-
-
-def _frames():
-    """(identity of the thread, its frames from the innermost on) of each thread, without our own frames."""
-    for thread, frame in sorted(sys._current_frames().items()):
-        frames = []
-        while frame is not None:
-            name = frame.f_globals.get("__name__")
-            is_ours = type(name) is str and name.startswith("clineprof._attach.")
-            if not is_ours and "/" + PREFIX not in frame.f_code.co_filename:
-                frames.append(frame)
-            frame = frame.f_back
-        yield thread, frames
 
 
 def _stacks():
@@ -494,7 +422,7 @@ def _stacks():
             names.setdefault(thread, "MainThread")  # all doors lead to the main thread
     return [[names.get(thread, "thread %d" % thread),
              [[frame.f_code.co_filename, frame.f_lineno, _name_of(frame.f_code)] for frame in frames]]
-            for thread, frames in _frames()]  # fmt: skip
+            for thread, frames in loaded.stacks()]  # fmt: skip
 
 
 def _name_of(code):

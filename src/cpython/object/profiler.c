@@ -16,19 +16,30 @@
 #include "with_block.h"
 #include <structmember.h>
 
+/* Reads the argument `context`; None becomes NULL. False with an exception set. */
+static bool read_context(PyObject **context)
+{
+    if (*context == Py_None)
+        *context = NULL;
+    if (*context == NULL || PyContextVar_CheckExact(*context))
+        return true;
+    PyErr_Format(PyExc_TypeError, "context is a contextvars.ContextVar or None, not %R", *context);
+    return false;
+}
+
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
-                            "leak_limit", "started", "source", "cpu", "counters", "native", NULL};
+                            "leak_limit", "started", "source", "cpu", "counters", "native", "context", NULL};
     struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
     const char *counters = "";
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpsp:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspO:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
                                      &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu,
-                                     &counters, &wishes.native) ||
-        !clp_setup_read_memory(memory, &wishes.memory) || !clp_setup_read_counters(counters, &wishes.tallies))
+                                     &counters, &wishes.native, &wishes.context) ||
+        !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) || !clp_setup_read_counters(counters, &wishes.tallies))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL && !clp_setup_profiler(clp_profiler_of(self), &wishes))
@@ -47,6 +58,7 @@ static void profiler_free(PyObject *self)
     Py_CLEAR(clp_profiler_of(self)->destination);
     clp_setup_undo(clp_profiler_of(self));
     Py_CLEAR(clp_profiler_of(self)->block_type);
+    Py_CLEAR(clp_profiler_of(self)->context);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -54,6 +66,7 @@ static void profiler_free(PyObject *self)
 static int profiler_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(clp_profiler_of(self)->context);
     return 0;
 }
 
@@ -291,6 +304,8 @@ static const char *state_of(const struct clp_profiler *self)
         return "ended";
     if (!window->open)
         return "stopped";
+    if (window->displaced)
+        return "another Profiler counts";
     return window->paused ? "paused" : window->shut ? "its gate is shut" : "counting";
 }
 
@@ -514,7 +529,7 @@ static PyObject *profiler_prepare(PyObject *self, PyObject *arguments)
 static PyObject *profiler_displaced(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return PyBool_FromLong(clp_profiler_displaced(self));
+    return PyBool_FromLong(clp_profiler_displaced(self) || clp_profiler_of(self)->window.displaced);
 }
 
 static PyMethodDef profiler_methods[] = {
@@ -549,8 +564,8 @@ static PyMethodDef profiler_methods[] = {
      "close()\n--\n\nGives up everything, numbers too; the same happens when the object dies. Then every\n"
      "other method but close() raises ValueError."},
     {"displaced", profiler_displaced, METH_NOARGS,
-     "displaced()\n--\n\nHas another tool taken sys.settrace away from the tracer settrace? What ran\n"
-     "then is missing."},
+     "displaced()\n--\n\nHas another tool taken sys.settrace away from the tracer settrace, or, with context=,\n"
+     "another Profiler counted since start()? What ran then is missing."},
     {"start_leaks", profiler_start_leaks, METH_VARARGS,
      "start_leaks(warmups, limit)\n--\n\nEmpties the table of live blocks and begins again."},
     {"stop_leaks", profiler_stop_leaks, METH_NOARGS,
@@ -616,7 +631,7 @@ static PyMemberDef profiler_members[] = {
 static PyType_Slot profiler_slots[] = {
     {Py_tp_doc,
      "Profiler(tracer=None, memory=True, by_statement=False, heap=0, leaks=None, leak_limit=-1, "
-     "started=True, source=None, cpu=False, counters='', native=False)\n--\n\n"
+     "started=True, source=None, cpu=False, counters='', native=False, context=None)\n--\n\n"
      "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
      "any number at once; each has its own functions, windows and numbers.\n\n"
      "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
@@ -629,7 +644,8 @@ static PyType_Slot profiler_slots[] = {
      "source: whose text profiles have: 'functions' (usually), 'files' or 'none'.\n"
      "cpu: are times split into processor time and waiting?\n"
      "counters: what else is counted, of 'io', 'faults' and 'switches', with commas between them.\n"
-     "native: how much of each line's time passes in C code and in library functions that it calls?\n\n"
+     "native: how much of each line's time passes in C code and in library functions that it calls?\n"
+     "context: a contextvars.ContextVar; only bodies count that begin or resume where it holds this Profiler.\n\n"
      "ValueError: no such tracer or memory. RuntimeError: another Profiler of the process has chosen\n"
      "otherwise, or the interpreter or another tool leaves no place."},
     {Py_tp_new, profiler_new},

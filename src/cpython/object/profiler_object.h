@@ -15,6 +15,7 @@ struct clp_profiler {
     struct clp_code_window window; /* `recorder` is NULL until it is set up, and after close() */
     PyTypeObject *block_type; /* owned; made for the first block */
     PyObject *weak_references; /* belongs to the interpreter */
+    PyObject *context; /* owned: the ContextVar that limits what counts, or NULL */
     PyObject *destination; /* owned: the file to which its numbers will be written, for its repr(); or NULL */
     PyObject *left_out; /* owned: a list of select.h's lines about classes; NULL: nobody wants them */
     enum clp_kept_source source; /* whose text its profile has */

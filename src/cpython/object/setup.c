@@ -179,6 +179,10 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     clp_code_window_init(&self->window, recorder,
                          wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0, wishes->cpu != 0, wishes->tallies,
                          wishes->native != 0 && clp_around_is_carried(recorder));
+    self->context = Py_XNewRef(wishes->context);
+    self->window.limit = self->context;
+    self->window.owner = (PyObject *)self;
+    self->window.view.limited = self->context != NULL;
     if (!clp_code_window_hold(&self->window))
         return false;
     bool done = set_up_heap(self, wishes);

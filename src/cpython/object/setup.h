@@ -20,6 +20,8 @@ struct clp_wishes {
     long long leak_limit; /* bytes by which a line may grow; negative: the usual limit */
     const char *source;   /* whose text is kept (clp_kept_source_named); NULL: of functions */
     int started;          /* not 0: the window is opened */
+    PyObject *context;    /* borrowed: a ContextVar, which must hold the Profiler where a body counts; NULL: every body
+                           * counts */
 };
 
 /* Reads the argument `memory`. NULL, None and True mean the resident size, or what is measured already; False

@@ -106,6 +106,14 @@ struct clp_refusal {
     const char *taken_by; /* the tracer that took it instead; NULL: none did */
 };
 
+/* In which contexts bodies count (Profiler(context=)), while the one window counts that has such a limit. */
+struct clp_limit {
+    PyObject *variable; /* borrowed: a ContextVar, which must hold `value`; NULL: there is no limit */
+    PyObject *value;    /* borrowed: the Profiler */
+    struct clp_code_window *window; /* borrowed */
+    const struct clp_view *view;    /* borrowed: that of the window */
+};
+
 struct clp_recorder {
     struct clp_engine engine; /* first, so that a thread's engine is its recorder */
     struct clp_mem mem;
@@ -116,8 +124,11 @@ struct clp_recorder {
     size_t site_room;
     size_t held;    /* how many holds of windows there are */
     bool collects;  /* was garbage collection on before the first hold? */
+    bool opening;   /* a window is being opened, with all its functions */
+    bool holders_noted; /* since that began, all functions with selected code were noted in their sites (shared.c) */
     bool may_rest;  /* no window is open any more: the tracer stops when none is held */
     bool starting;  /* a tracer is being started */
+    struct clp_limit limit;
     size_t windows;     /* how many windows there are */
     size_t open;        /* how many windows are open */
     size_t reading;     /* how many windows count and want memory */

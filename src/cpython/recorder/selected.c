@@ -25,6 +25,32 @@ struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, Py
     return selected;
 }
 
+bool clp_recorder_limit_lets(const struct clp_selected *selected)
+{
+    const struct clp_limit *limit = &selected->recorder->limit;
+    struct clp_thread *thread = clp_thread_here;
+    PyObject *value = NULL;
+
+    if (PyContextVar_Get(limit->variable, NULL, &value) < 0)
+        PyErr_Clear();
+    Py_XDECREF(value); /* only compared */
+    if (value == limit->value && clp_view_has(limit->view, selected->function))
+        return true;
+    if (thread != NULL && thread->top->code == selected->identity)
+        thread->top->code = 0;
+    return false;
+}
+
+bool clp_recorder_show(const struct clp_selected *selected, const struct clp_thread *thread, const void *frame)
+{
+    if (thread == NULL || thread->top == thread->stack || thread->top->code != 0 || thread->top->frame != frame ||
+        thread->top->block->function != selected->function || selected->recorder->limit.variable == NULL ||
+        !clp_recorder_counts(selected))
+        return false;
+    thread->top->code = selected->identity;
+    return true;
+}
+
 static void unlist_code(struct clp_selected *selected)
 {
     if (selected->link == NULL)

@@ -81,10 +81,27 @@ static inline PyCodeObject *clp_recorder_plain_code(const struct clp_recorder *r
     return selected != NULL && selected->original != NULL ? (PyCodeObject *)selected->original : code;
 }
 
-/* Does anybody count the function of this code? */
+/* Does the running body of this code count for a window with a limit? If not, hides the body on top if that runs the
+ * same code: its code becomes 0, so that no event of the running body is taken for one of its own. */
+bool clp_recorder_limit_lets(const struct clp_selected *selected);
+
+/* Does anybody count the running body of this code? */
 static inline bool clp_recorder_counts(const struct clp_selected *selected)
 {
-    return *selected->audience->gate != 0;
+    return *selected->audience->gate != 0 ||
+           (selected->recorder->limit.variable != NULL && clp_recorder_limit_lets(selected));
+}
+
+/* Is the body on top the running body of this code, although it was hidden? Then it is shown again: its code is noted
+ * in it. `frame` identifies the running body. */
+bool clp_recorder_show(const struct clp_selected *selected, const struct clp_thread *thread, const void *frame);
+
+/* Is it known, without asking for the context, that an event within a body is of none that counts? Where there is a
+ * limit, those that count are on the stack. */
+static inline bool clp_recorder_is_outside(const struct clp_recorder *recorder)
+{
+    return recorder->limit.variable != NULL &&
+           (clp_thread_here == NULL || clp_thread_here->top == clp_thread_here->stack);
 }
 
 /* The data of selected code that a tracer must record: it has no probes, and is not left alone. NULL for other

@@ -57,7 +57,7 @@ static bool align(struct clp_recorder *recorder, struct clp_thread *thread, PyOb
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
     const struct clp_selected *selected = clp_recorder_traced(recorder, code);
 
-    return selected != NULL && clp_recorder_counts(selected) &&
+    return selected != NULL && !clp_recorder_is_outside(recorder) && clp_recorder_counts(selected) &&
            clp_recorder_align(selected, thread, frame);
 }
 
@@ -225,7 +225,7 @@ static PyObject *on_handled(PyObject *callable, PyObject *const *args, size_t na
 
     (void)nargs, (void)names;
     if (selected != NULL && selected->shape.asks_places && thread != NULL &&
-        thread->top->code == (uintptr_t)args[0])
+        on_top(thread, clp_compat_running_frame(PyThreadState_Get())))
         thread->top->before =
             line_before(&selected->shape, thread->top->before, PyEval_GetFrame());
     Py_RETURN_NONE;

@@ -46,7 +46,8 @@ static INLINE bool on_top(const struct clp_thread *thread, const struct clp_sele
 /* Brings a body of the selected code to the top, where another body was found. Returns the thread, or NULL. */
 RARE static struct clp_thread *aligned(const struct clp_selected *selected)
 {
-    struct clp_thread *thread = recording_thread(selected);
+    struct clp_thread *thread =
+        clp_recorder_is_outside(selected->recorder) ? NULL : recording_thread(selected);
 
     return thread != NULL && clp_recorder_align(selected, thread, frame_of(selected)) ? thread
                                                                                        : NULL;
@@ -137,12 +138,20 @@ static __attribute__((noinline)) PyObject *leave_special(struct clp_thread *thre
     Py_RETURN_NONE;
 }
 
+/* Leaves a body that is not on top, if it only is hidden there. */
+RARE static PyObject *leave_hidden(const struct clp_selected *selected)
+{
+    struct clp_thread *thread = clp_thread_here;
+
+    return clp_recorder_show(selected, thread, frame_of(selected)) ? leave_with_memory(thread) : Py_NewRef(Py_None);
+}
+
 static INLINE PyObject *leave(const struct clp_probe_object *probe, bool counter)
 {
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
-        Py_RETURN_NONE;
+        return leave_hidden(probe->selected);
     uint64_t now = read_clock(counter);
     if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return leave_with_memory(thread);
@@ -181,12 +190,13 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool cou
     Py_RETURN_NONE;
 }
 
-/* Suspends a body that is not on top, because one of its blocks may be. */
+/* Suspends a body that is not on top, because one of its blocks may be, or it is hidden. */
 RARE static PyObject *suspend_below(const struct clp_probe_object *probe, struct clp_thread *thread)
 {
     if (thread != NULL) {
         clp_blocks_lift(probe->selected->recorder, thread);
-        if (on_top(thread, probe->selected))
+        if (on_top(thread, probe->selected) ||
+            clp_recorder_show(probe->selected, thread, frame_of(probe->selected)))
             clp_recorder_suspend(thread);
     }
     Py_RETURN_NONE;

@@ -34,13 +34,35 @@ static bool is_done(clp_status status)
 
 /* ---- counting ---- */
 
+static bool set_counting(struct clp_code_window *window);
+
+/* Makes room for a window that is to count. A window with a limit counts alone, and gives way to any other: what one
+ * event adds to the counters cannot be told apart. False: the window itself gives way. */
+static bool take_place(struct clp_code_window *window)
+{
+    struct clp_recorder *recorder = window->recorder;
+    struct clp_code_window *limited = recorder->limit.window;
+
+    window->displaced |= window->limit != NULL && recorder->views.counting != 0;
+    if (window->displaced)
+        return false;
+    if (limited != NULL) {
+        limited->displaced = true;
+        (void)set_counting(limited);
+    }
+    if (window->limit != NULL)
+        recorder->limit = (struct clp_limit){window->limit, window->owner, window, &window->view};
+    return true;
+}
+
 /* Lets the view count, or stop, as the window's flags say, and begins or ends the reading of memory with that. */
 static bool set_counting(struct clp_code_window *window)
 {
-    bool wanted = window->open && !window->shut && !window->paused, counted = window->view.counting != 0;
+    bool wanted = window->open && !window->shut && !window->paused && !window->displaced;
+    bool counted = window->view.counting != 0;
     struct clp_recorder *recorder = window->recorder;
 
-    if (wanted == counted)
+    if (wanted == counted || (wanted && !take_place(window)))
         return true;
     recorder->opened_late |= wanted && window->view.count != 0;
     if (wanted && window->memory)
@@ -52,6 +74,8 @@ static bool set_counting(struct clp_code_window *window)
     bool done = is_done(clp_view_set_counting(&window->view, wanted, now_of(window)));
     if (window->memory && window->view.counting == 0)
         clp_recorder_end_reading(recorder);
+    if (recorder->limit.window == window && window->view.counting == 0)
+        recorder->limit = (struct clp_limit){0};
     return done;
 }
 
@@ -218,11 +242,15 @@ static bool settle_closed(const struct clp_code_window *window)
 /* Exchanges the code of functions for which this is the first open window, and of those that hold such code. */
 static bool settle_open(const struct clp_code_window *window)
 {
+    struct clp_recorder *recorder = window->recorder;
     bool done = true;
 
+    recorder->opening = true;
+    recorder->holders_noted = false;
     for (size_t i = 0; i < window->view.count && done; i++)
         if (window->view.items[i].selected)
-            done = clp_tracer_settle(window->recorder, window->view.items[i].function);
+            done = clp_tracer_settle(recorder, window->view.items[i].function);
+    recorder->opening = false;
     return done;
 }
 
@@ -235,6 +263,7 @@ static bool open_window(struct clp_code_window *window)
         return false;
     clp_gc_calls_watch(window->recorder);
     window->open = true;
+    window->displaced = false;
     window->recorder->open++;
     count_open(window);
     bool done = settle_open(window);

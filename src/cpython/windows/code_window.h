@@ -32,6 +32,9 @@ struct clp_code_window {
     bool open;   /* its functions run the code that is recorded */
     bool shut;   /* the gate is closed: what is recorded does not count */
     bool paused; /* nothing counts now, whatever the gate says */
+    bool displaced; /* the window has a limit, and another window counted while this one was open */
+    PyObject *limit; /* borrowed: the ContextVar that limits it to some contexts, or NULL */
+    PyObject *owner; /* borrowed: the Profiler, which that variable must hold */
     bool memory; /* the window wants memory, and memory can be read */
     bool cpu;    /* the window wants processor time, and the system tells it */
     uint32_t tallies; /* what the window wants of enum clp_tally_source, and the system tells */

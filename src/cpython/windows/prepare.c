@@ -212,6 +212,19 @@ PyObject *clp_prepare_code(struct clp_code_window *window, PyObject *code,
     return new;
 }
 
+/* Selects a function for a window that is closed. The function, and all that are made of the code within it, keep their
+ * own code until the window opens, and get it back when it closes. */
+static bool select_in_place(const struct preparation *preparation, PyObject *function, PyObject *name)
+{
+    struct clp_code_window *window = preparation->window;
+    const struct clp_chooser *within = window->within;
+
+    window->within = preparation->chooser;
+    bool done = clp_tracer_select_within(window, function, name, preparation->text, true);
+    window->within = within;
+    return done;
+}
+
 static bool prepare_function(const struct preparation *preparation, PyObject *function)
 {
     PyObject *code = Py_NewRef(PyFunction_GetCode(function));
@@ -219,7 +232,11 @@ static bool prepare_function(const struct preparation *preparation, PyObject *fu
     PyObject *new = NULL;
     bool done = false;
 
-    if (name != NULL && PyUnicode_Check(name))
+    if (name != NULL && PyUnicode_Check(name) && !preparation->window->open &&
+        chooses(preparation, (PyCodeObject *)code, name)) {
+        Py_CLEAR(code); /* code that is held here would count as shared (shared.h) */
+        done = select_in_place(preparation, function, name);
+    } else if (name != NULL && PyUnicode_Check(name))
         new = prepared(preparation, code, name, false);
     if (new != NULL)
         done = new == code || PyObject_SetAttrString(function, "__code__", new) == 0;

@@ -69,7 +69,8 @@ static bool spread_within(struct clp_recorder *recorder, PyCodeObject *code, boo
             done = clp_shared_select_inner(recorder, (PyCodeObject *)item, selected);
         else
             done = selected->on || clp_tracer_offer_next(recorder, (PyCodeObject *)item, selected);
-        done = done && spread_within(recorder, (PyCodeObject *)item, has_probes);
+        /* functions of watched code are makers, too: of the code within it, which has no probes */
+        done = done && spread_within(recorder, (PyCodeObject *)item, has_probes && !selected->on);
         selected->refused |= !has_probes;
     }
     return done;
@@ -92,7 +93,7 @@ static bool install(struct clp_recorder *recorder, PyObject *function, PyCodeObj
     bool done = copy == NULL ||
                 (recorder->tracer->install(function, selected) &&
                  clp_shared_select(recorder, code, selected, PyFunction_GetGlobals(function)));
-    done = done && spread_within(recorder, code, copy != NULL);
+    done = done && spread_within(recorder, code, copy != NULL && !selected->on);
     Py_XDECREF(copy);
     return done;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared.h"
+#include "function_refs.h"
 #include "cpython/compat/inner_code.h"
 #include "cpython/tracers/offering.h"
 
@@ -58,16 +59,52 @@ static bool select_elsewhere(struct clp_recorder *recorder, PyCodeObject *code,
 
 #elif CLP_HAS_PROBES
 
+/* Notes the function in its site, if its own code is selected. */
+static bool note_function(const struct clp_recorder *recorder, PyObject *function)
+{
+    const struct clp_selected *selected = clp_recorder_selected(recorder, PyFunction_GetCode(function));
+
+    return selected == NULL || selected->probed || selected->function >= recorder->site_room ||
+           recorder->sites[selected->function] == NULL ||
+           clp_function_refs_note(recorder->sites[selected->function], function);
+}
+
+static bool note_all(const struct clp_recorder *recorder)
+{
+    PyObject *objects = clp_compat_collector("get_objects", NULL);
+    bool done = objects != NULL;
+
+    for (Py_ssize_t i = 0; done && i < PySequence_Fast_GET_SIZE(objects); i++) {
+        PyObject *object = PySequence_Fast_GET_ITEM(objects, i);
+        done = !PyFunction_Check(object) || note_function(recorder, object);
+    }
+    Py_XDECREF(objects);
+    return done;
+}
+
+/* The functions that may hold the code, a new list. One look at all objects serves all functions of a window that is
+ * being opened: there may be hundreds, and each look takes some ten milliseconds where there are a million objects. */
+static PyObject *holders_of(struct clp_recorder *recorder, PyCodeObject *code, const struct clp_selected *selected)
+{
+    if (!recorder->opening)
+        return clp_compat_collector("get_referrers", (PyObject *)code);
+    if (!recorder->holders_noted && !note_all(recorder))
+        return NULL;
+    recorder->holders_noted = true;
+    return clp_function_refs_list(recorder->sites[selected->function]);
+}
+
 static bool select_holders(struct clp_recorder *recorder, PyCodeObject *code,
                            struct clp_selected *selected)
 {
-    PyObject *holders = clp_compat_collector("get_referrers", (PyObject *)code);
+    PyObject *holders = holders_of(recorder, code, selected);
     bool done = holders != NULL;
 
     for (Py_ssize_t i = 0; done && i < PySequence_Fast_GET_SIZE(holders); i++) {
         PyObject *holder = PySequence_Fast_GET_ITEM(holders, i);
         if (PyFunction_Check(holder) && PyFunction_GetCode(holder) == (PyObject *)code)
-            done = recorder->tracer->install(holder, selected);
+            done = clp_function_refs_note(recorder->sites[selected->function], holder) &&
+                   recorder->tracer->install(holder, selected);
     }
     Py_XDECREF(holders);
     return done;

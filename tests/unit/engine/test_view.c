@@ -286,6 +286,38 @@ Test(view, gates)
     tear_down(&fixture);
 }
 
+/* A tracer decides which bodies count for a limited view, so its functions' gates stay closed. */
+Test(view, gates_of_a_limited_one)
+{
+    struct fixture fixture;
+
+    set_up(&fixture);
+    fixture.a.limited = true;
+    const struct clp_audience *f = clp_views_audience(&fixture.views, 0);
+    give(&fixture, &fixture.a, 0);
+    set(&fixture, &fixture.a, true);
+    cr_expect_eq(*f->gate, 0);
+    test_enter_line(fixture.thread, 0, NULL, 1, fixture.now);
+    wait(&fixture, 5);
+    leave(&fixture);
+    give(&fixture, &fixture.b, 0);
+    cr_expect_eq(*f->gate, 0);
+    set(&fixture, &fixture.a, false);
+    cr_expect_eq(*f->gate, 0);
+    set(&fixture, &fixture.b, true);
+    cr_expect_eq(*f->gate, 1);
+    set(&fixture, &fixture.b, false);
+    set(&fixture, &fixture.a, true);
+    cr_expect_eq(*f->gate, 0);
+    cr_assert_eq(clp_view_remove(&fixture.a, 0, fixture.now), CLP_OK);
+    set(&fixture, &fixture.a, false);
+    set(&fixture, &fixture.b, true);
+    cr_expect_eq(*f->gate, 1);
+    check(&fixture, &fixture.a, 0, 1, 5, 5);
+    check(&fixture, &fixture.b, 0, 0, 0, 0);
+    tear_down(&fixture);
+}
+
 Test(view, memory_can_be_added_while_bodies_run)
 {
     struct fixture fixture;
