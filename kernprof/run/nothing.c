@@ -165,8 +165,8 @@ static const char *misplaced_word(const struct clp_run_options *options)
     return NULL;
 }
 
-/* What clineprof._by_value answers about a function that may have been sent to other processes: a new str, or NULL. The
- * question is the name of its function, which gets `more`, too, if that is not NULL. */
+/* What clineprof._by_value answers about a function that may have been sent to other processes: a new str, or NULL.
+ * The question is the name of its function, which gets `more`, too, if that is not NULL. */
 static PyObject *answer(const char *question, const struct clp_profile_function *function, PyObject *more)
 {
     PyObject *helper = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._by_value"); /* borrowed */

@@ -36,8 +36,8 @@ def runtime_env(targets=(), base=None, env=None, **options):
     env: variables for the environment of the workers
     options: arguments of clineprof.Profiler, such as memory=False
 
-    Every worker counts into a file of its own in a folder of its node, in the folder for temporary files. ray.shutdown()
-    removes these folders, and so does the end of the program.
+    Every worker counts into a file of its own in a folder of its node, in the folder for temporary files.
+    ray.shutdown() removes these folders, and so does the end of the program.
 
     Raises TypeError and ValueError for wrong arguments.
     """
@@ -84,8 +84,8 @@ def _hook(run, wanted, options, theirs):
 
 
 def gather(path, timeout=60):
-    """Adds up what all workers have counted so far, those that have ended included, writes the sum to a file, and returns
-    it as a clineprof.Profile. Says on standard error how many workers and nodes are in it.
+    """Adds up what all workers have counted so far, those that have ended included, writes the sum to a file, and
+    returns it as a clineprof.Profile. Says on standard error how many workers and nodes are in it.
 
     Call it before ray.shutdown(), as often as you like. Nothing is reset.
 
