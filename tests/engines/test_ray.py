@@ -388,6 +388,7 @@ for act in (lambda: clineprof.ray.gather("x"), lambda: clineprof.ray.runtime_env
         act()
     except Exception as error:
         print(type(error).__name__, error)
+print(clineprof.ray._is_readable(b"of a version to come"))
 """
 
 
@@ -400,6 +401,7 @@ def test_wrong_use(python, tmp_path):
         lines[2],
         "ValueError CPython %d.%d has no tracer 'x'" % sys.version_info[:2],
         "RuntimeError clineprof.ray.gather: Ray does not run; call gather() before ray.shutdown()",
+        "False",
     ]
     assert lines[2].startswith("TypeError ") and "'memroy'" in lines[2]
     assert nothing_is_left(tmp_path)
