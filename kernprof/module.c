@@ -177,8 +177,8 @@ static PyObject *module_call_soon(PyObject *module, PyObject *function)
     Py_RETURN_FALSE;
 }
 
-/* The function's module is the one that its globals name: functools.wraps() gives a wrapper of a library the __module__ of
- * the function that it wraps. */
+/* The function's module is the one that its globals name: functools.wraps() gives a wrapper of a library the __module__
+ * of the function that it wraps. */
 static PyObject *module_arrived(PyObject *module, PyObject *arguments)
 {
     PyObject *function, *bytes = NULL;

@@ -36,8 +36,8 @@ def runtime_env(targets=(), base=None, env=None, **options):
     env: variables for the environment of the workers
     options: arguments of clineprof.Profiler, such as memory=False
 
-    Every worker counts into a file of its own in a folder of its node, in the folder for temporary files. ray.shutdown()
-    removes these folders, and so does the end of the program.
+    Call it anew for every ray.init(). Every worker counts into a file of its own in a folder of its node, in the
+    folder for temporary files. ray.shutdown() removes these folders, and so does the end of the program.
 
     Raises TypeError and ValueError for wrong arguments.
     """
@@ -84,8 +84,8 @@ def _hook(run, wanted, options, theirs):
 
 
 def gather(path, timeout=60):
-    """Adds up what all workers have counted so far, those that have ended included, writes the sum to a file, and returns
-    it as a clineprof.Profile. Says on standard error how many workers and nodes are in it.
+    """Adds up what all workers have counted so far, those that have ended included, writes the sum to a file, and
+    returns it as a clineprof.Profile. Says on standard error how many workers and nodes are in it.
 
     Call it before ray.shutdown(), as often as you like. Nothing is reset.
 
@@ -99,10 +99,20 @@ def gather(path, timeout=60):
         raise RuntimeError("clineprof.ray.gather: ray.init has no runtime_env of clineprof.ray.runtime_env()")
     if not ray.is_initialized():
         raise RuntimeError("clineprof.ray.gather: Ray does not run; call gather() before ray.shutdown()")
-    contents = list(_ask_nodes(_collect, timeout, _runs[-1]))
+    contents = list(filter(_is_readable, _ask_nodes(_collect, timeout, _runs[-1])))
     profile = _engines.write(path, contents)
     _say(path, profile, len(contents))
     return profile
+
+
+def _is_readable(content):
+    """Can this version read the profile? If not, a message says so."""
+    try:
+        _boot.core().merge(content)
+    except ValueError as error:
+        _boot.complain("clineprof", "what a node has counted is left out: %s" % error)
+        return False
+    return True
 
 
 def _say(path, profile, nodes):

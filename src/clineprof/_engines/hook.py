@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Begins to count in a worker that may have no clineprof. The text of this file is sent to the worker, and runs there in
-a namespace of its own with these names:
+"""Begins to count in a worker that may have no clineprof. The text of this file is sent to the worker, and runs there
+in a namespace of its own with these names:
 
 run, wanted, options: the arguments of clineprof._engines.begin
 version: the driver's version of clineprof
@@ -57,8 +57,9 @@ def named(name):
 
 def complain(text):
     """Says it once on this machine, if the folder of the run is there."""
+    said = os.path.join(tempfile.gettempdir(), "clineprof-" + run, "said")  # noqa: F821
     try:
-        os.close(os.open(os.path.join(tempfile.gettempdir(), "clineprof-" + run, "said"), os.O_CREAT | os.O_EXCL))  # noqa: F821
+        os.close(os.open(said, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return
     except OSError:
