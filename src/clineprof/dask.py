@@ -163,8 +163,8 @@ class ClineprofPlugin(WorkerPlugin):
         return _Text(PLUGIN, run=self.run, wanted=self.wanted, options=self.options).__reduce__()
 
     def write(self, client, path):
-        """Writes to a file what the workers have counted so far, and returns it as a clineprof.Profile; None if they have
-        counted nothing, and then there is no file. Raises OSError if the file cannot be written."""
+        """Writes to a file what the workers have counted so far, and returns it as a clineprof.Profile; None if they
+        have counted nothing, and then there is no file. Raises OSError if the file cannot be written."""
         return client.sync(self._write, client, path)
 
     def end(self, client):
@@ -302,7 +302,7 @@ class profile:
             raise
         failure = await _patiently(self.client.run_on_scheduler(_Text(SCHEDULER_QUESTION)))
         if failure is not None:
-            _complain("the scheduler has no clineprof (%s): only what is named counts, and has no source text" % failure)
+            _complain("the scheduler has no clineprof (%s): only what is named counts, without source text" % failure)
         self.plugin._warn(await self.plugin._ask(self.client, "state"))
 
     async def _end(self):

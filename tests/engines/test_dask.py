@@ -353,9 +353,10 @@ ODD = {
 
 
 def test_odd_workers(alone):
-    """One has no clineprof, one another version of it, one cannot write. Their tasks run all the same, and one line each
-    tells of the first two."""
-    starts = {name: f"import sys; {text}\nfrom distributed.cli.dask_worker import main\nmain()" for name, text in ODD.items()}
+    """One has no clineprof, one another version of it, one cannot write. Their tasks run all the same, and one line
+    each tells of the first two."""
+    starts = {name: f"import sys; {text}\nfrom distributed.cli.dask_worker import main\nmain()"
+              for name, text in ODD.items()}
     said = alone.run(f"""
 import subprocess
 with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster) as client:

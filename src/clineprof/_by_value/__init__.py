@@ -63,8 +63,8 @@ def arrive(names):
 
 @functools.lru_cache(maxsize=256)  # a function may arrive with each task
 def taking(own, file=None, is_marked=False, needs_profile=False):
-    """A function to call in place of a pickler's own, after which the function at hand is selected. `file` is that of its
-    code, where it was sent from: cloudpickle leaves the file out. is_marked: the function counts as marked. When the
+    """A function to call in place of a pickler's own, after which the function at hand is selected. `file` is that of
+    its code, where it was sent from: cloudpickle leaves the file out. is_marked: the function counts as marked. When the
     function is sent on, as Dask's scheduler does, its pickle says all this again."""
     own = own.__wrapped__ if _is_ours(own) else own
     if file is not None:
