@@ -8,6 +8,7 @@ counts as marked on the other side. Elsewhere pickles stay as they are, as progr
 """
 import builtins
 import functools
+import marshal
 import os
 import sys
 import weakref
@@ -25,12 +26,11 @@ REFERRED = "__import__('functools').reduce(getattr, name.split('.'), __import__(
 # {package that sends functions to other machines: what counts them there}
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
-# The expression where a function arrives. The text of arriving.py need not be compiled for each function.
+# The expression that a pickle has where a function arrives, and what takes its place where this module is loaded.
 ARRIVING = (
-    "[%s, taker := getattr(__import__(module, fromlist=('_',)), name)] and "
-    "(getattr(__import__('sys').modules.get('clineprof._by_value'), 'arrive', None)"
-    " or (lambda names: exec(own, names) or names['taker']))(globals())" % IDLE
+    "[%s, taker := getattr(__import__(module, fromlist=('_',)), name)] and (exec(own, globals()) or taker)" % IDLE
 )
+ARRIVED = compile("__import__('sys').modules['clineprof._by_value'].arrive(globals())", "<clineprof>", "eval")
 
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
 texts = {}  # {file: text as bytes} of functions that were pickled meanwhile, as workers may not have their files
@@ -58,7 +58,10 @@ def _wrap_arriving(module, name):
 
 def arrive(names):
     """What the pickle of a function calls in place of the pickler's own function. names: those of arriving.py."""
-    return taking(names["taker"], names["file"], names["is_marked"], names["needs_profile"])
+    if names["idle"] and not hasattr(builtins, "profile"):
+        exec(names["idle"], {"text": names["idle"]})
+    own = getattr(__import__(names["module"], fromlist=("_",)), names["name"])
+    return taking(own, names["file"], names["is_marked"], names["needs_profile"])
 
 
 @functools.lru_cache(maxsize=256)  # a function may arrive with each task
@@ -87,7 +90,7 @@ def _select(function, file, is_marked):
         from clineprof._global import profile
 
         if file is not None and (profile._has_profile() or "clineprof._core" in sys.modules):
-            function.__code__ = _in_file(function.__code__, file)
+            function.__code__ = _known_in_file(function.__code__, file)
         if is_marked:
             profile(function)
         if "clineprof._core" in sys.modules:
@@ -101,6 +104,19 @@ def select_arrived():
     """Selects what has arrived already, for a selection that has just begun: workers keep functions."""
     for function, (_, is_marked, _) in list(_arrived.items()):
         _boot.core().arrived(function, is_marked)
+
+
+def _known_in_file(code, file):
+    """As _in_file, but the same object again for each copy of the function: it is selected already."""
+    try:
+        return _loaded_in_file(marshal.dumps(code, 2), file)
+    except ValueError:  # it has a constant that is none of Python's own
+        return _in_file(code, file)
+
+
+@functools.lru_cache(maxsize=256)
+def _loaded_in_file(dumped, file):
+    return _in_file(marshal.loads(dumped), file)
 
 
 def _in_file(code, file):
@@ -139,11 +155,26 @@ class Taker:
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
-        return eval, (ARRIVING, {
+        return eval, (_EXPRESSION, {
             "idle": text_of(_boot, "idle.py") if self.needs_profile else "",
             "own": text_of(sys.modules[__name__], "arriving.py"),
             "module": self.module, "name": self.name, "file": self.file, "is_marked": self.is_marked,
             "needs_profile": self.needs_profile})  # fmt: skip
+
+
+class _Call:
+    """Unpickled, it is what the function returns for these arguments."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __reduce__(self):
+        return self.parts[0], self.parts[1:]
+
+
+# ARRIVED, or else ARRIVING: compiling a text takes longer than all the rest.
+_EXPRESSION = _Call(getattr, _Call(
+    dict.get, _Call(getattr, _Call(__import__, "sys"), "modules"), __name__), "ARRIVED", ARRIVING)  # fmt: skip
 
 
 @functools.lru_cache(maxsize=None)
