@@ -102,8 +102,9 @@ def _select(function, file, is_marked):
 
 def select_arrived():
     """Selects what has arrived already, for a selection that has just begun: workers keep functions."""
-    for function, (_, is_marked, _) in list(_arrived.items()):
-        _boot.core().arrived(function, is_marked)
+    for function, (file, is_marked, _) in list(_arrived.items()):
+        if file is not None:
+            _boot.core().arrived(function, is_marked)
 
 
 def _known_in_file(code, file):
