@@ -9,6 +9,7 @@ import builtins
 import functools
 import os
 import sys
+import weakref
 
 from clineprof import _boot
 
@@ -19,6 +20,7 @@ SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, 
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
+marked = weakref.WeakSet()  # functions that count on the other side, as if they were selected here
 _sent = set()  # (file, first line) of the marked functions that were pickled
 
 
@@ -101,16 +103,16 @@ class Taker:
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
-        idle = _text_of(_boot, "idle.py") if self.needs_profile else ""
+        idle = text_of(_boot, "idle.py") if self.needs_profile else ""
         return eval, (
             "(lambda idle, own, **names: exec(idle, {'text': idle}) or exec(own, names) or names['taker'])(%r, %r, "
             "file=%r, is_marked=%r, taker=getattr(__import__(%r, fromlist=('_',)), %r))"
-            % (idle, _text_of(sys.modules[__name__], "arriving.py"), self.file, self.is_marked, self.module, self.name),
+            % (idle, text_of(sys.modules[__name__], "arriving.py"), self.file, self.is_marked, self.module, self.name),
         )
 
 
 @functools.lru_cache(maxsize=None)
-def _text_of(package, name):
+def text_of(package, name):
     with open(os.path.join(os.path.dirname(package.__file__), name), encoding="utf-8") as file:
         return file.read()
 
@@ -118,7 +120,7 @@ def _text_of(package, name):
 def _taker(function, module, name):
     """What stands in the pickle of a function; None: the pickler's own function."""
     code = function.__code__
-    is_marked = _boot.core().is_selected(function)
+    is_marked = function in marked or _boot.core().is_selected(function)
     needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))

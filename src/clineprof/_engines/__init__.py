@@ -16,12 +16,15 @@ from clineprof._boot import files, targets
 CONTENT_ENDINGS = ".lprof", ".live"
 
 _session = None  # the Session of this process
+_led = set()  # the runs of which this process is the driver
 _kept = {}  # {name of a run: content of a profile} of sessions that have ended and whose file could not be written
 
 
 def new_run():
-    """A name for a run that no other run has, on any machine."""
-    return os.urandom(8).hex()
+    """A name for a run of this driver that no other run has, on any machine."""
+    name = os.urandom(8).hex()
+    _led.add(name)
+    return name
 
 
 def place(run):
@@ -47,7 +50,8 @@ class Session:
         self.profiler = core.Profiler(**options)
         self.recording = core.Recording(self.profiler, self._outfile(), 0o600, _command(), None, True)
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
-        self._select_main()
+        if run in _led:
+            self._select_main()
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _outfile(self):
@@ -115,6 +119,12 @@ def begin(run, wanted, **options):
     if _session is not None:
         end(_session.run)
     _session = Session(run, wanted, **options)
+    _select_marked()
+
+
+def _select_marked():
+    for function in list(_by_value.marked):
+        _boot.core().arrived(function, True)
 
 
 def end(run):
@@ -165,7 +175,38 @@ def _command():
     return " ".join(map(_boot.core().quoted, sys.orig_argv))
 
 
+# ---- in both ----
+
+
+def mark(function):
+    """Marks a function, or all functions of a class: it counts in the sessions of this process, and of the processes
+    that it is sent to. Returns it. Raises TypeError if there is no Python function in it."""
+    found = targets.functions_in(function)
+    if not found:
+        raise TypeError("clineprof counts Python functions and classes, and %r is neither" % (function,))
+    _by_value.marked.update(found)
+    if _session is not None:
+        _select_marked()
+    return function
+
+
+def mark_by_name(names):
+    """Marks functions that this process has imported. names: of marked_by_name()"""
+    for module, name in names:
+        found = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            mark(found)
+
+
 # ---- in the driver ----
+
+
+def marked_by_name():
+    """The marked functions that workers may import, as a list of (module, qualified name)."""
+    names = ((one.__module__, one.__qualname__) for one in _by_value.marked)
+    return sorted(name for name in names if name[0] not in (None, "__main__") and "<locals>" not in name[1])
 
 
 class Sending:
