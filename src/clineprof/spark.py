@@ -25,6 +25,7 @@ except ImportError as error:
 
 PREPARE = "_prepare_for_python_RDD"  # pyspark's function that pickles each command, of RDDs and UDFs alike
 ENDED = "clineprof.ended"  # a property of jobs: the names of runs that have ended
+SOME = 200  # so many profiles are added up at once
 FUNCTIONS = "spark.clineprof.functions"  # a setting, for Profiler
 
 _run = None  # the _Run of this driver
@@ -163,6 +164,7 @@ class _Run:
         self.context, self.name = context, _engines.new_run()
         self._begins = {"run": self.name, "functions": functions, "options": options}
         self._copies = {}  # {process: contents of profiles, as it sent them last}
+        self._of_ended = []  # contents of processes that have sent all; a few, or the sum of many
         self._troubles = set()  # what was complained about
         self._news = 0  # how often a task has sent something
         self._reported = set()  # (use, news) of is_first()
@@ -187,14 +189,22 @@ class _Run:
             _by_value.text_of(_engines, "spark_command.py"), names))
 
     def take(self, news):
-        """Takes what tasks have sent: (process, contents), or (host, what went wrong)."""
+        """Takes what tasks have sent: (process, contents), (None, contents) if the process ends then, or (host, what
+        went wrong)."""
         for sender, what in news:
             self._news += 1
-            if not isinstance(what, str):
+            if sender is None:
+                self._take_last(what)
+            elif not isinstance(what, str):
                 self._copies[sender] = what
             elif (sender, what) not in self._troubles:
                 self._troubles.add((sender, what))
                 _boot.complain("clineprof", "workers on %s %s" % (sender, what))
+
+    def _take_last(self, contents):
+        self._of_ended += contents
+        if len(self._of_ended) > SOME:
+            self._of_ended = [_boot.core().merge(*self._of_ended)]
 
     def is_first(self, use):
         """Is this the first call for a use of the profile since a task has sent something?"""
@@ -210,7 +220,7 @@ class _Run:
         return self._sent() + self._collect(False)
 
     def _sent(self):
-        return [content for copy in list(self._copies.values()) for content in copy]
+        return self._of_ended + [content for copy in list(self._copies.values()) for content in copy]
 
     def _collect(self, is_over):
         """What lies on the workers' machines. If the run is over, it is removed there."""
@@ -343,6 +353,9 @@ class _Copy:
     def __reduce__(self):
         try:
             copy = _boot.core().identity(), _engines.own(self.run)
+            if "SPARK_REUSE_WORKER" not in os.environ:  # this process ends now, and its file need not stay
+                _engines.end(self.run, keeps=False)
+                copy = None, copy[1]
         except Exception as error:  # the task has done its work
             copy = socket.gethostname(), "cannot send what they have counted: %s" % error
         return tuple, (copy,)

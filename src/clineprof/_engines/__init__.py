@@ -80,10 +80,14 @@ class Session:
         """What was counted so far, as the content of a .lprof file."""
         return self.profiler.render("lprof", command=_command())
 
-    def end(self):
-        """Stops counting, and leaves the profile in the folder of the run; or in memory, if it cannot be written."""
+    def end(self, keeps):
+        """Stops counting. If keeps, leaves the profile in the folder of the run, or in memory if it cannot be written."""
         self.profiler.stop()
-        content = self.content()
+        if keeps:
+            self._keep(self.content())
+        self._close(True)
+
+    def _keep(self, content):
         outfile = self.recording.outfile
         try:
             if outfile is None:
@@ -91,7 +95,6 @@ class Session:
             files.replace(outfile, content, 0o600)
         except OSError:
             _kept[self.run] = content
-        self._close(True)
 
     def _close(self, is_over):
         self.selection = None
@@ -127,12 +130,12 @@ def _select_marked():
         _boot.core().arrived(function, True)
 
 
-def end(run):
-    """Ends this process's session of a run, if there is one."""
+def end(run, keeps=True):
+    """Ends this process's session of a run, if there is one. Without keeps, what it has counted goes."""
     global _session
     if _session is not None and _session.run == run:
         _session, ending = None, _session
-        ending.end()
+        ending.end(keeps)
 
 
 def own(run):
