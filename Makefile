@@ -19,7 +19,7 @@ CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3 /usr/bin/python3 python3.15 pyt
 GOALS := $(or $(MAKECMDGOALS),all)
 # Targets that need an environment with packages for the Python tests, and targets that need Criterion.
 WITH_VENV := check quick test soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
-TESTING := $(WITH_VENV) unit valgrind conformance bench
+TESTING := $(WITH_VENV) engines unit valgrind conformance bench
 ifneq ($(filter-out help clean layers print-sources check-all uninstall wheels,$(GOALS)),)
 CONFIG := $(shell for p in $(CANDIDATES); do "$$p" tools/config.py $(OUT) && break; done \
             $(if $(PYTHON),,2>/dev/null))
@@ -46,29 +46,43 @@ TEST_WISHES += numba hypothesis dill pony cython setuptools
 TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
 TEST_WISHES += gprof2dot protobuf
 TEST_WISHES += pygls
+TEST_WISHES += dask distributed
 # for frozen applications; 12 MB
 TEST_WISHES += pyinstaller
+# for `make engines`
+ENGINE_WISHES := cloudpickle dill dask distributed pandas pyarrow mpi4py ray pyspark joblib celery multiprocess
+ENGINE_WISHES += gunicorn uvicorn flask django
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 NODE_WISHES += @firefox-devtools/profiler-cli@0.10.0
 
 # make first prints what it is about to download. VENV= names an existing environment, which is used as it is. Only
 # BROWSER=yes downloads a browser, which is large.
 MAKES_VENV := $(if $(filter command,$(origin VENV)),,yes)
+ENGINE_VENV := $(if $(MAKES_VENV),build/venv/engines-$(SOABI)-$(PYTHON_VERSION),$(VENV))
 has = $(shell which $(1) 2>/dev/null)
 FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildcard $(VENV)/ready),,VENV)))
 ifneq ($(filter check,$(GOALS)),)
 FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
 FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
 FETCHES += $(if $(call has,gdb),,NO_GDB)
+FETCHES += $(if $(call has,mpirun),,NO_MPI)
+endif
+ifneq ($(filter engines,$(GOALS)),)
+FETCHES += $(if $(MAKES_VENV),$(if $(wildcard $(ENGINE_VENV)/ready),,ENGINES)) $(if $(call has,mpirun),,MPI) $(if $(call has,java),,JAVA)
 endif
 SAY_VENV = FETCH packages for the Python tests with pip: about 750 MB in $(VENV)
 SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
 SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
 SAY_NO_GDB = SKIP  tests that attach through gdb: it is not installed; apt-get install gdb, about 4 MB
+SAY_NO_MPI = SKIP  tests that start ranks: mpirun is not installed; make engines installs it, about 8 MB
+SAY_ENGINES = FETCH packages for the tests on engines with pip: about 1300 MB in $(ENGINE_VENV)
+SAY_MPI = FETCH mpirun with apt-get: about 8 MB
+SAY_JAVA = FETCH Java with apt-get: about 45 MB
 SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
 SAY_NO_BROWSER = SKIP  tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB
 $(foreach what,$(FETCHES),$(info $()  $(SAY_$(what))))
 $(if $(filter BROWSER,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh browser))
+$(if $(filter MPI JAVA,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh engines))
 
 ifneq ($(CONFIG),)
 LEVEL := $(if $(filter $(TESTING),$(GOALS)),check,build)
@@ -118,7 +132,7 @@ EDITABLE := $(if $(SANITIZER)$(VALGRIND),,$(wildcard $(patsubst $(OUT)/python/%,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check quick check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo test check quick engines check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         uninstall completions wheels \
         clean help print-sources FORCE
 
@@ -221,16 +235,26 @@ $(REWRITE_LIBRARY): tests/conformance/rewrite_library.c $(CORE_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(QUOTED) -shared $(LDFLAGS) -o $@ $^
 
+# Makes the environment whose file `ready` is the target, with the packages of WISHES that can be installed.
+define make-venv
+	$(call say,VENV,$(@D))
+	@"$(PYTHON_EXE)" -m venv --clear $(@D) && $(@D)/bin/python -m pip install -q $(TEST_NEEDS)
+	@for p in $(WISHES); do \
+	  $(@D)/bin/python -m pip install -q --only-binary :all: $$p >/dev/null 2>&1 || \
+	  echo "  $$p cannot be installed for $(PYTHON_EXE); tests that need it are skipped"; done
+	@touch $@
+endef
+
 ifeq ($(MAKES_VENV),)
 $(VENV)/ready: ;
 else
+$(VENV)/ready: WISHES = $(TEST_WISHES)
 $(VENV)/ready: Makefile $(CONFIG)
-	$(call say,VENV,$(VENV))
-	@"$(PYTHON_EXE)" -m venv --clear $(VENV) && $(VENV)/bin/python -m pip install -q $(TEST_NEEDS)
-	@for p in $(TEST_WISHES); do \
-	  $(VENV)/bin/python -m pip install -q --only-binary :all: $$p >/dev/null 2>&1 || \
-	  echo "  $$p cannot be installed for $(PYTHON_EXE); tests that need it are skipped"; done
-	@touch $@
+	$(make-venv)
+
+$(ENGINE_VENV)/ready: WISHES = $(ENGINE_WISHES)
+$(ENGINE_VENV)/ready: Makefile $(CONFIG)
+	$(make-venv)
 endif
 
 build/node/ready: Makefile
@@ -256,6 +280,11 @@ test: all $(or $(C_TEST),$(VENV)/ready $(REWRITE_LIBRARY)) ## one test: T=tests/
 	@test -n "$(T)" || { echo "make test: name the test, as in T=tests/cli/test_run.py"; exit 2; }
 	@$(or $(C_TEST),CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
 	  $(VENV)/bin/python -m pytest -q -o pythonpath=$(OUT)/python $(T))
+
+# T names a test here too. The last lines say what was skipped, and why.
+engines: all $(ENGINE_VENV)/ready ## tests on the real engines: Dask, Ray, Spark, Celery ..; T=tests/engines/test_celery.py
+	@CLINEPROF_ENGINES=1 CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
+	  $(ENGINE_VENV)/bin/python -m pytest -q -rs -o pythonpath=$(OUT)/python $(or $(T),tests/engines)
 
 no-such-test:
 	@echo "make test: there is no file of C tests called $(T)"; exit 2

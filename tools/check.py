@@ -25,7 +25,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
-FOLDERS = ["tests/cli", "tests/api", "tests/conformance"]
+FOLDERS = ["tests/cli", "tests/api", "tests/conformance", "tests/engines"]
 CORPORA = pathlib.Path("tests/fuzz/corpus")
 # How long a C program may run. Under emulation (tools/arm64.sh) the longest takes more than 300 s.
 UNIT_SECONDS = 3600 if "CLINEPROF_TEST_EMULATED" in os.environ else 600

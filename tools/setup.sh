@@ -5,6 +5,7 @@
 #   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, zlib, the interpreter's headers
 #   tools/setup.sh check PYTHON   the same, and Criterion and the venv module
 #   tools/setup.sh browser        Chromium and its driver; without them tests of pages are skipped
+#   tools/setup.sh engines        mpirun, and Java for Spark; without them the tests that need them are skipped
 #
 # Root installs without a question. Other users install through sudo: on a terminal the script asks
 # first; elsewhere sudo must need no password. With SETUP=no in the environment nothing is installed.
@@ -91,7 +92,15 @@ has_browser() {
     command -v chromedriver >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null
 }
 
-missing_browser() { has_browser || echo "chromium chromium-driver: a browser, for tests that open pages"; }
+# Like missing, for things that only some tests need.
+missing_for_tests() {
+    if [ "$level" = browser ]; then
+        has_browser || echo "chromium chromium-driver: a browser, for tests that open pages"
+        return
+    fi
+    command -v mpirun >/dev/null || echo "openmpi-bin: mpirun, for tests of ranks"
+    command -v java >/dev/null || echo "default-jre-headless: Java, for tests on Spark"
+}
 
 packages() { printf '%s\n' "$needed" | sed 's/:.*//' | paste -s -d ' ' -; }
 
@@ -166,11 +175,11 @@ say_missing() {
     printf '%s\n' "$needed" | sed 's/^/setup:   /'
 }
 
-if [ "$level" = browser ]; then
-    needed=$(missing_browser)
+if [ "$level" = browser ] || [ "$level" = engines ]; then
+    needed=$(missing_for_tests)
     [ -n "$needed" ] || exit 0
     say_missing
-    installs missing_browser && exit 0
+    installs missing_for_tests && exit 0
     say_how
     echo "setup: until then these tests are skipped"
     exit 0

@@ -443,6 +443,27 @@ uint64_t clp_proc_start(const char *process)
     return clp_proc_parse_start(text);
 }
 
+/* The 9th field has the kernel's flag PF_EXITING, and the 31st has the signals that wait to be delivered. */
+bool clp_proc_parse_ending(const char *text)
+{
+    const char *behind = strrchr(text, ')');
+    const unsigned long exiting = 4, killed = 1UL << (SIGKILL - 1);
+    unsigned long flags, pending;
+
+    return behind == NULL || sscanf(behind, ") %*s %*s %*s %*s %*s %*s %lu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                                            "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu", &flags, &pending) != 2 ||
+           (flags & exiting) != 0 || (pending & killed) != 0;
+}
+
+bool clp_proc_is_ending(uint64_t pid)
+{
+    char name[64], text[1024];
+
+    (void)snprintf(name, sizeof name, "/proc/%llu/stat", (unsigned long long)pid);
+    read_setting(name, text, sizeof text);
+    return clp_proc_parse_ending(text);
+}
+
 /* Reads the wall clock first: a pause between the two readings then makes the result earlier, never later. */
 double clp_proc_began(void)
 {

@@ -103,6 +103,13 @@ uint64_t clp_proc_start(const char *process);
 /* Parses what clp_proc_start returns from the text of /proc/PID/stat; 0 when it is not that. */
 uint64_t clp_proc_parse_start(const char *text);
 
+/* Has the process of this number ended, or is it about to end, as it was killed? False for one that runs. */
+bool clp_proc_is_ending(uint64_t pid);
+
+/* Parses what clp_proc_is_ending returns from the text of /proc/PID/stat; true when it is not that, as there is no such
+ * process then. */
+bool clp_proc_parse_ending(const char *text);
+
 /* Seconds since 1970 when this process began, to a hundredth; 0 when unknown. */
 double clp_proc_began(void);
 

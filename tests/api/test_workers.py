@@ -293,6 +293,20 @@ if __name__ == "__main__":
     assert [row["events"] > 0 for row in rows] == [False, True, True]
 
 
+def test_a_child_that_is_killed_just_before_the_end(tmp_path, python):
+    """The kernel takes a while to end it, because it has much memory. Reloaders kill their child so after Ctrl-C."""
+    (tmp_path / "it.py").write_text("""
+import jobs, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import jobs; jobs.work(5); x = b'x' * (300 << 20); print(len(x), flush=True);"
+                          "input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+child.stdout.readline()
+child.kill()
+""")
+    ended = run([python, "it.py"], tmp_path, env={"CLINEPROF": "1"})
+    assert (ended.code, ended.err) == (0, "")
+    assert written(tmp_path) == {"profile_output.lprof": 5} and not list(tmp_path.glob("*.live"))
+
+
 def test_a_program_that_counts_nothing_leaves_nothing(tmp_path, python):
     """Nor does one that is switched off, and the viewer is no program."""
     for variables in {"CLINEPROF": "1"}, {"CLINEPROF": "0"}, {}:

@@ -200,3 +200,12 @@ def test_tests_can_do_without_a_browser(machine):
     assert code == 0 and machine.nothing_was_called()
     assert "type: apt-get install -y --no-install-recommends chromium chromium-driver\n" in said
     assert said.endswith("setup: until then these tests are skipped\n")
+
+
+def test_what_the_engines_need_is_fetched_for_them_only(machine):
+    machine.run(*machine.make, "check", IS_ROOT="0", BROKEN="yes")
+    assert not [call for call in machine.calls() if "openmpi-bin" in call]
+    code, said = machine.run(*machine.make, "engines", IS_ROOT="0", BROKEN="yes")
+    assert [call for call in machine.calls() if call.endswith(" openmpi-bin default-jre-headless")]
+    assert said.index("  FETCH mpirun with apt-get") < said.index("setup:   openmpi-bin: mpirun")
+    assert "  FETCH Java with apt-get" in said

@@ -210,13 +210,14 @@ static bool is_gone(uint64_t pid)
     return clp_proc_start(number) == 0;
 }
 
-/* Waits while the process has ended but its file still counts as used, for 0.2 s at most. That happens when a process
- * forks and ends at once, as daemons do: the child has the parent's file mapped until it gets a file of its own. */
-static void wait_for_fork(const struct clp_live_header *header, const char *path)
+/* Waits while the process has ended, or is ending, but its file still counts as used, for 1 s at most. That happens when
+ * a process forks and ends at once, as daemons do: the child has the parent's file mapped until it gets a file of its
+ * own. It also happens when the first process has just killed the process, as subprocess.run does after Ctrl-C. */
+static void wait_for_end(const struct clp_live_header *header, const char *path)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
 
-    for (int i = 0; i < 40 && is_gone(header->who.pid) && is_running(header, path); i++)
+    for (int i = 0; i < 200 && clp_proc_is_ending(header->who.pid) && is_running(header, path); i++)
         (void)nanosleep(&moment, NULL);
 }
 
@@ -284,10 +285,10 @@ static clp_status add_file(const struct adding *adding, const char *path, struct
         say_foreign(adding, path, owner);
         return CLP_OK;
     }
+    if (adding->final)
+        wait_for_end(header, path);
     if ((!adding->final || recording->leaves_running) && is_running(header, path))
         return CLP_OK;
-    if (adding->final)
-        wait_for_fork(header, path);
     if (!has_row(adding->sum, header))
         return read_file(adding, path);
     add_name(adding->summed, path);

@@ -296,6 +296,27 @@ Test(proc, the_start_stands_behind_any_name)
     cr_expect_eq(clp_proc_parse_start(""), 0);
 }
 
+Test(proc, a_process_that_was_killed_is_ending)
+{
+    const char *runs = "7 (a) b) 1 (c) S 1 7 7 0 -1 64 1 2 3 4 5 6 7 8 20 0 1 0 4711 99 1 9 1 1 0 0 0 2 4 4096";
+    const char *killed = "7 (a) R 1 7 7 0 -1 64 1 2 3 4 5 6 7 8 20 0 1 0 4711 99 1 9 1 1 0 0 0 258 4 4096";
+    const char *exits = "7 (a) R 1 7 7 0 -1 68 1 2 3 4 5 6 7 8 20 0 1 0 4711 99 1 9 1 1 0 0 0 2 4 4096";
+
+    cr_expect(!clp_proc_parse_ending(runs));
+    cr_expect(clp_proc_parse_ending(killed));
+    cr_expect(clp_proc_parse_ending(exits));
+    cr_expect(clp_proc_parse_ending(""));
+    cr_expect(!clp_proc_is_ending((uint64_t)getpid()));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    siginfo_t info;
+    cr_assert_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    cr_expect(clp_proc_is_ending((uint64_t)child), "a process that nobody has waited for");
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    cr_expect(clp_proc_is_ending((uint64_t)child), "a process that is gone");
+}
+
 Test(proc, knows_when_the_process_began)
 {
     double before = wall(), began;
