@@ -8,6 +8,7 @@ ends sends a copy of all that its process has counted. The driver keeps the last
 runs twice counts twice and nothing else does. What killed workers have counted lies in files on their machines.
 """
 import atexit
+import builtins
 import functools
 import os
 import socket
@@ -53,12 +54,14 @@ class profile_context:
     profile: after the context, a clineprof.Profile of what was counted
 
     Counts in what is pickled within the context: RDDs, and UDFs that are first used there. Raises RuntimeError while
-    another one runs, ValueError for Spark Connect. If the file cannot be written, raises OSError.
+    another one runs; ValueError for Spark Connect; TypeError and ValueError for wrong options. If the file cannot be
+    written, raises OSError.
     """
 
     def __init__(self, spark, functions=(), outfile=None, **options):
         self._context = _context_of(spark)
-        self._functions, self._options, self._outfile = list(functions), options, outfile
+        self._functions = [functions] if isinstance(functions, str) else list(functions)
+        self._options, self._outfile = options, outfile
         self.profile = None
 
     def __enter__(self):
@@ -136,7 +139,10 @@ def _begin(context, functions, options):
     global _run
     if _run is not None:
         raise RuntimeError("clineprof.spark: the workers count already")
-    _run = _Run(context, functions, options)
+    profiler = _boot.core().Profiler
+    profiler(started=False, **options).close()  # raises what is wrong with the options here, and not in workers
+    has_profile = type(getattr(builtins, "profile", None)) is profiler
+    _run = _Run(context, functions, {**options, "builtin": has_profile})
     atexit.register(_end)
 
 
@@ -183,8 +189,10 @@ class _Run:
     def _with_text(self, command):
         if self._is_collecting:
             return command
-        names = {"accumulator": self._accumulator.aid, "version": _engines.version(),
-                 "begins": {**self._begins, "marked": _engines.marked_by_name()}}  # fmt: skip
+        names = {
+            "accumulator": self._accumulator.aid, "version": _engines.version(),
+            "idle": _by_value.text_of(_boot, "idle.py") if self._begins["options"]["builtin"] else "",
+            "begins": {**self._begins, "marked": _engines.marked_by_name()}}  # fmt: skip
         return _Command(command, "(lambda text, **names: exec(text, names) or names['taken'])(%r, **%r)" % (
             _by_value.text_of(_engines, "spark_command.py"), names))
 

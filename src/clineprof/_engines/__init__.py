@@ -5,6 +5,7 @@ A run has a name that only its driver and its workers know. Each worker has a Se
 a folder of that name on its machine. So what a worker has counted is there however the worker ends. The driver asks
 some worker of each machine to collect() what lies there, and write()s the sum.
 """
+import builtins
 import os
 import shutil
 import sys
@@ -41,10 +42,11 @@ class Session:
     run: the name of the run
     wanted: what is counted, as -p takes it; "name.*" is all in a module or class. Functions that arrive by value count
         if they are named here, as "__main__.work" is, or if they are selected where they come from
+    builtin: `profile` of the builtins selects for the session, as under ckernprof -l
     options: arguments of Profiler
     """
 
-    def __init__(self, run, wanted, **options):
+    def __init__(self, run, wanted, builtin=False, **options):
         core = _boot.core()
         self.run = run
         self.profiler = core.Profiler(**options)
@@ -52,6 +54,8 @@ class Session:
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
         if run in _led:
             self._select_main()
+        if builtin and type(getattr(builtins, "profile", None)) is not core.Profiler:
+            builtins.profile = self.profiler
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _outfile(self):
@@ -103,7 +107,19 @@ class Session:
             self.recording.close(True)
         self.recording.drop()
         self.recording = None
+        self._take_back_profile()
         self.profiler.close()
+
+    def _take_back_profile(self):
+        """Leaves a `profile` in the builtins that selects nothing."""
+        from clineprof._boot import spawning
+        from clineprof._global import profile
+
+        if getattr(builtins, "profile", None) is self.profiler:
+            del builtins.profile
+            spawning.be_idle()
+        if profile._profile is self.profiler:
+            profile._profile = profile.enabled = None
 
     def _leave_to_parent(self):
         """What a fork counts is lost: it has no live file of its own."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs in a worker of Spark that takes a command, before anything of the command is unpickled, and whether or not the
 worker has clineprof. The text of this file comes with the command, and runs in a namespace of its own with `accumulator`
-(its number), `version` (that of clineprof in the driver) and `begins` (what clineprof.spark.begins takes)."""
+(its number), `version` (that of clineprof in the driver), `begins` (what clineprof.spark.begins takes) and `idle` (the
+text of idle.py, if modules may use a `profile` of the builtins, or nothing)."""
 import socket
 import sys
 
@@ -20,6 +21,7 @@ def differs():
 
 accumulator = _deserialize_accumulator(accumulator, [], AddingAccumulatorParam([]))  # noqa: F821
 news = []
+exec(idle, {"text": idle})  # noqa: F821
 try:
     import clineprof.spark
 
