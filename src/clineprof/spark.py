@@ -3,7 +3,7 @@
 Connect has no SparkContext.
 
 The driver sends each command with a piece of text that begins a session in the worker before the command is unpickled
-(_engines/spark_command.py). So it does not matter when the worker started, and nothing is configured. Each task that
+(BEGINNING). So it does not matter when the worker started, and nothing is configured. Each task that
 ends sends a copy of all that its process has counted. The driver keeps the last copy of each process, so a task that
 runs twice counts twice and nothing else does. What killed workers have counted lies in files on their machines.
 """
@@ -123,6 +123,39 @@ class Profiler(pyspark.profiler.Profiler):
             _write(self._run.contents(), os.path.join(path, "clineprof.lprof"))
 
 
+# ---- what runs in workers with or without clineprof ----
+
+# Comes with each command, and runs before anything of the command is unpickled. Its names: accumulator, the number of
+# _Run's; version, that of clineprof in the driver; settings, the arguments of begins(); idle, the text of idle.py if
+# modules may use a `profile` of the builtins, else nothing. It leaves `taken`, which is called with the command.
+BEGINNING = """
+import socket, sys
+from pyspark.accumulators import AddingAccumulatorParam, _deserialize_accumulator
+
+exec(idle, {"text": idle})
+taken, news = (lambda command: command), []
+try:
+    import clineprof.spark
+    taken = clineprof.spark.begins(news, **settings) or taken
+except Exception as error:  # the command runs without a profiler
+    news = ["count nothing: %s" % error]
+there = getattr(sys.modules.get("clineprof._core"), "__version__", version)
+if there != version:
+    news.append("have clineprof %s, the driver has %s" % (there, version))
+accumulator = _deserialize_accumulator(accumulator, [], AddingAccumulatorParam([]))
+accumulator._value = [(socket.gethostname(), one) if type(one) is str else one for one in news]
+"""
+
+COLLECTING = """
+def collecting(_):
+    try:
+        import clineprof.spark
+        return clineprof.spark.left(run, is_over)
+    except Exception:
+        return []
+"""
+
+
 # ---- in the driver ----
 
 
@@ -192,9 +225,9 @@ class _Run:
         names = {
             "accumulator": self._accumulator.aid, "version": _engines.version(),
             "idle": _by_value.text_of(_boot, "idle.py") if self._begins["options"]["builtin"] else "",
-            "begins": {**self._begins, "marked": _engines.marked_by_name()}}  # fmt: skip
+            "settings": {**self._begins, "marked": _engines.marked_by_name()}}  # fmt: skip
         return _Command(command, "(lambda text, **names: exec(text, names) or names['taken'])(%r, **%r)" % (
-            _by_value.text_of(_engines, "spark_command.py"), names))
+            BEGINNING, names))
 
     def take(self, news):
         """Takes what tasks have sent: (process, contents), (None, contents) if the process ends then, or (host, what
@@ -311,7 +344,7 @@ _here = None  # the run for which this worker counts
 
 
 def begins(news, run, functions, options, marked):
-    """Begins to count for a run. Called by spark_command.py, whose `taken` it returns.
+    """Begins to count for a run. Called by BEGINNING, whose `taken` it returns.
 
     news: a list of what the task will send, which becomes longer
     """
@@ -378,14 +411,3 @@ def left(run, is_over):
     if is_over:
         _engines.clean(run)
     return [_boot.core().merge(*contents)] if contents else []
-
-
-# Runs in workers, with or without clineprof.
-COLLECTING = """
-def collecting(_):
-    try:
-        import clineprof.spark
-        return clineprof.spark.left(run, is_over)
-    except Exception:
-        return []
-"""
