@@ -379,6 +379,8 @@ def _follow_tasks():
         own(cls, task)
         if _here is not None and _is_over(_here, task):
             _engines.end(_here)
+            if not os.path.isdir(_engines.place(_here)):  # its files were collected
+                _engines.clean(_here)
             _here = None
             pyspark.TaskContext._setTaskContext = classmethod(own)
 

@@ -124,7 +124,8 @@ def _taker(function, module, name):
     needs_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler and _names_profile(code)
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
-    if not (is_marked or needs_profile or sends_all):
+    is_of_engine = (function.__module__ or "").partition(".")[0] in CLUSTERS  # a task may hold ten of these
+    if not (is_marked or needs_profile or (sends_all and not is_of_engine)):
         return None
     return Taker(module.__name__, name, code.co_filename, is_marked, needs_profile)
 
