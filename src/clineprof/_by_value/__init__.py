@@ -63,8 +63,9 @@ def _select(function, file, is_marked):
     try:
         from clineprof._global import profile
 
-        if file is not None and (profile._has_profile() or "clineprof._core" in sys.modules):
-            function.__code__ = _in_file(function.__code__, file)
+        if profile._has_profile() or "clineprof._core" in sys.modules:
+            code = function.__code__
+            function.__code__ = _copied(code, code.co_filename if file is None else file)
         if is_marked:
             profile(function)
         if "clineprof._core" in sys.modules:
@@ -74,11 +75,10 @@ def _select(function, file, is_marked):
             ascii(function.__qualname__).encode(), ascii(str(error)).encode()))
 
 
-def _in_file(code, file):
-    """The code as if it had been compiled from this file."""
-    if code.co_filename == file:
-        return code
-    constants = (_in_file(one, file) if type(one) is type(code) else one for one in code.co_consts)
+def _copied(code, file):
+    """The code as if it had been compiled from this file, in a copy that nobody else has. The unpickler has the code at
+    hand, and to select it there all objects of the process would be searched for other functions that have it."""
+    constants = (_copied(one, file) if type(one) is type(code) else one for one in code.co_consts)
     return code.replace(co_filename=file, co_consts=tuple(constants))
 
 
