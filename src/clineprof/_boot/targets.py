@@ -26,14 +26,19 @@ def functions_of(module, name):
     own_name = vars(module).get("__name__")  # may differ from `name`: the module os.path is called posixpath
     file = vars(module).get("__file__")
     files = file, f"<frozen {name}>", f"<frozen {own_name}>"
+    return [one for one in functions_in(*vars(module).values())
+            if (one.__code__.co_filename in files if file is not None else one.__globals__ is vars(module))]  # fmt: skip
+
+
+def functions_in(*things):
+    """The functions among these things, and in classes and decorated objects among them."""
     found, seen = [], set()
-    waiting = list(vars(module).values())
+    waiting = list(things)
     for thing in waiting:
         if id(thing) in seen:
             continue
         seen.add(id(thing))
-        if type(thing) is FUNCTION and (thing.__code__.co_filename in files if file is not None
-                                        else thing.__globals__ is vars(module)):  # fmt: skip
+        if type(thing) is FUNCTION:
             found.append(thing)
         elif is_class(thing):
             waiting.extend(dict_of(thing).values())

@@ -34,6 +34,7 @@ ARRIVED = compile("__import__('sys').modules['clineprof._by_value'].arrive(globa
 
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
 texts = {}  # {file: text as bytes} of functions that were pickled meanwhile, as workers may not have their files
+marked = weakref.WeakSet()  # functions that count on the other side, as if they were selected here
 _sent = set()  # (file, first line) of the marked functions that were pickled
 _arrived = weakref.WeakKeyDictionary()  # {function: (file, is_marked, needs_profile)} of those that came, as for Taker
 _elsewhere = {}  # {(file, first line): path of the profile that has it}, of functions that other processes have run
@@ -89,8 +90,9 @@ def _select(function, file, is_marked):
     try:
         from clineprof._global import profile
 
-        if file is not None and (profile._has_profile() or "clineprof._core" in sys.modules):
-            function.__code__ = _known_in_file(function.__code__, file)
+        if profile._has_profile() or "clineprof._core" in sys.modules:
+            code = function.__code__
+            function.__code__ = _known_in_file(code, code.co_filename if file is None else file)
         if is_marked:
             profile(function)
         if "clineprof._core" in sys.modules:
@@ -108,7 +110,8 @@ def select_arrived():
 
 
 def _known_in_file(code, file):
-    """As _in_file, but the same object again for each copy of the function: it is selected already."""
+    """As _in_file, but the same object again for each copy of the function: it is selected already. To select a new
+    object, all objects of the process are searched for other functions that have it."""
     try:
         return _loaded_in_file(marshal.dumps(code, 2), file)
     except ValueError:  # it has a constant that is none of Python's own
@@ -190,15 +193,17 @@ def _taker(function, module, name):
     if told[0] is not None:
         return Taker(module.__name__, name, *told)
     code = function.__code__
-    is_marked = _boot.core().is_selected(function)
+    is_marked = function in marked or _boot.core().is_selected(function)
     needs_profile = _has_profile() and (_names_profile(code) or _uses_cluster())
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
-    if sends_all and code.co_filename not in texts:
+    is_of_engine = (function.__module__ or "").partition(".")[0] in CLUSTERS  # a task may hold ten of these
+    is_looked_for = sends_all and not is_of_engine
+    if is_looked_for and code.co_filename not in texts:
         import linecache
 
         texts[code.co_filename] = "".join(linecache.getlines(code.co_filename)).encode("utf-8", "surrogateescape")
-    if not (needs_profile or sends_all or (is_marked and _counts_others())):
+    if not (needs_profile or is_looked_for or (is_marked and (sends_all or _counts_others()))):
         return None
     return Taker(module.__name__, name, code.co_filename, is_marked, needs_profile)
 

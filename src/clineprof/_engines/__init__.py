@@ -18,12 +18,15 @@ from clineprof._boot import files, targets
 CONTENT_ENDINGS = ".lprof", ".live"
 
 _sessions = {}  # {name of a run: Session} of this process
+_led = set()  # the runs of which this process is the driver
 _kept = {}  # {name of a run: contents of profiles} of sessions that have ended and whose file could not be written
 
 
 def new_run():
-    """A name for a run that no other run has, on any machine."""
-    return os.urandom(8).hex()
+    """A name for a run of this driver that no other run has, on any machine."""
+    name = os.urandom(8).hex()
+    _led.add(name)
+    return name
 
 
 def place(run):
@@ -52,7 +55,8 @@ class Session:
         self.recording = core.Recording(self.profiler, self._outfile(makes_folder), 0o600, _command(), None, True)
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
         self.selection.select_loaded()
-        self._select_main()
+        if run in _led:
+            self._select_main()
         _by_value.select_arrived()
         if builtin and type(getattr(builtins, "profile", None)) is not core.Profiler:
             builtins.profile = self.profiler
@@ -86,10 +90,14 @@ class Session:
         """What was counted so far, as the content of a .lprof file."""
         return self.profiler.render("lprof", command=_command())
 
-    def end(self):
-        """Stops counting, and leaves the profile in the folder of the run; or in memory, if it cannot be written."""
+    def end(self, keeps):
+        """Stops counting. If keeps, leaves the profile in the folder of the run, or in memory if it cannot be written."""
         self.profiler.stop()
-        content = self.content()
+        if keeps:
+            self._keep(self.content())
+        self._close(True)
+
+    def _keep(self, content):
         outfile = self.recording.outfile
         try:
             if outfile is None:
@@ -97,7 +105,6 @@ class Session:
             files.replace(outfile, content, 0o600)
         except OSError:
             _kept.setdefault(self.run, []).append(content)
-        self._close(True)
 
     def _close(self, is_over):
         self.selection = None
@@ -131,6 +138,12 @@ def begin(run, wanted, **options):
     if run not in _sessions:
         _sessions[run] = Session(run, wanted, **options)
         _follow_forks()
+        _select_marked()
+
+
+def _select_marked():
+    for function in list(_by_value.marked):
+        _boot.core().arrived(function, True)
 
 
 @functools.lru_cache(maxsize=None)
@@ -143,11 +156,11 @@ def _after_fork():
         _sessions.popitem()[1].after_fork()
 
 
-def end(run):
-    """Ends this process's session of a run, if there is one."""
+def end(run, keeps=True):
+    """Ends this process's session of a run, if there is one. Without keeps, what it has counted goes."""
     session = _sessions.pop(run, None)
     if session is not None:
-        session.end()
+        session.end(keeps)
 
 
 def own(run):
@@ -202,7 +215,38 @@ def _command():
     return " ".join(map(_boot.core().quoted, sys.orig_argv))
 
 
+# ---- in both ----
+
+
+def mark(function):
+    """Marks a function, or all functions of a class: it counts in the sessions of this process, and of the processes
+    that it is sent to. Returns it. Raises TypeError if there is no Python function in it."""
+    found = targets.functions_in(function)
+    if not found:
+        raise TypeError("clineprof counts Python functions and classes, and %r is neither" % (function,))
+    _by_value.marked.update(found)
+    if _sessions:
+        _select_marked()
+    return function
+
+
+def mark_by_name(names):
+    """Marks functions that this process has imported. names: of marked_by_name()"""
+    for module, name in names:
+        found = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            mark(found)
+
+
 # ---- in the driver ----
+
+
+def marked_by_name():
+    """The marked functions that workers may import, as a list of (module, qualified name)."""
+    names = ((one.__module__, one.__qualname__) for one in _by_value.marked)
+    return sorted(name for name in names if name[0] not in (None, "__main__") and "<locals>" not in name[1])
 
 
 class Sending:
