@@ -66,7 +66,7 @@ ifneq ($(filter check,$(GOALS)),)
 FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
 FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
 FETCHES += $(if $(call has,gdb),,NO_GDB)
-FETCHES += $(if $(call has,mpirun),,NO_MPI)
+FETCHES += $(if $(call has,mpirun),,MPI)
 endif
 ifneq ($(filter engines,$(GOALS)),)
 FETCHES += $(if $(MAKES_VENV),$(if $(wildcard $(ENGINE_VENV)/ready),,ENGINES)) $(if $(call has,mpirun),,MPI) $(if $(call has,java),,JAVA)
@@ -75,7 +75,6 @@ SAY_VENV = FETCH packages for the Python tests with pip: about 750 MB in $(VENV)
 SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
 SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
 SAY_NO_GDB = SKIP  tests that attach through gdb: it is not installed; apt-get install gdb, about 4 MB
-SAY_NO_MPI = SKIP  tests that start ranks: mpirun is not installed; make engines installs it, about 8 MB
 SAY_ENGINES = FETCH packages for the tests on engines with pip: about 1600 MB in build/venv
 SAY_MPI = FETCH mpirun with apt-get: about 8 MB
 SAY_JAVA = FETCH Java with apt-get: about 45 MB
@@ -83,7 +82,6 @@ SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
 SAY_NO_BROWSER = SKIP  tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB
 $(foreach what,$(FETCHES),$(info $()  $(SAY_$(what))))
 $(if $(filter BROWSER,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh browser))
-$(if $(filter MPI JAVA,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh engines))
 
 ifneq ($(CONFIG),)
 LEVEL := $(if $(filter $(TESTING),$(GOALS)),check,build)
@@ -96,6 +94,8 @@ endif
 endif
 include $(SETTINGS)
 endif
+# Behind what a build needs, so that whoever refuses that is asked once.
+$(if $(filter MPI JAVA,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh $(if $(filter engines,$(GOALS)),engines,mpi)))
 
 # ---- sources and flags -----------------------------------------------------------------------
 ALL := $(sort $(shell find src kernprof -name '*.c' ! -path 'src/native/*' ! -path '*/ckernprof.c'))

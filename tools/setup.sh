@@ -5,6 +5,7 @@
 #   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, zlib, the interpreter's headers
 #   tools/setup.sh check PYTHON   the same, and Criterion and the venv module
 #   tools/setup.sh browser        Chromium and its driver; without them tests of pages are skipped
+#   tools/setup.sh mpi            mpirun; without it tests of ranks are skipped
 #   tools/setup.sh engines        mpirun, and Java for Spark; without them the tests that need them are skipped
 #
 # Root installs without a question. Other users install through sudo: on a terminal the script asks
@@ -99,7 +100,7 @@ missing_for_tests() {
         return
     fi
     command -v mpirun >/dev/null || echo "openmpi-bin: mpirun, for tests of ranks"
-    command -v java >/dev/null || echo "default-jre-headless: Java, for tests on Spark"
+    [ "$level" = mpi ] || command -v java >/dev/null || echo "default-jre-headless: Java, for tests on Spark"
 }
 
 packages() { printf '%s\n' "$needed" | sed 's/:.*//' | paste -s -d ' ' -; }
@@ -175,7 +176,7 @@ say_missing() {
     printf '%s\n' "$needed" | sed 's/^/setup:   /'
 }
 
-if [ "$level" = browser ] || [ "$level" = engines ]; then
+if [ "$level" != build ] && [ "$level" != check ]; then
     needed=$(missing_for_tests)
     [ -n "$needed" ] || exit 0
     say_missing
