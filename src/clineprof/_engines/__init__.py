@@ -91,7 +91,7 @@ class Session:
         return self.profiler.render("lprof", command=_command())
 
     def end(self, keeps):
-        """Stops counting. If keeps, leaves the profile in the folder of the run, or in memory if it cannot be written."""
+        """Stops counting. If keeps, leaves the profile in the folder of the run, or else in memory."""
         self.profiler.stop()
         if keeps:
             self._keep(self.content())
