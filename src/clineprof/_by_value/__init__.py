@@ -37,6 +37,7 @@ texts = {}  # {file: text as bytes} of functions that were pickled meanwhile, as
 marked = weakref.WeakSet()  # functions that count on the other side, as if they were selected here
 _sent = set()  # (file, first line) of the marked functions that were pickled
 _arrived = weakref.WeakKeyDictionary()  # {function: (file, is_marked, needs_profile)} of those that came, as for Taker
+_codes = weakref.WeakValueDictionary()  # {(code as marshal.dumps gives it, file): the code}, of functions that came
 _elsewhere = {}  # {(file, first line): path of the profile that has it}, of functions that other processes have run
 
 
@@ -110,17 +111,17 @@ def select_arrived():
 
 
 def _known_in_file(code, file):
-    """As _in_file, but the same object again for each copy of the function: it is selected already. To select a new
-    object, all objects of the process are searched for other functions that have it."""
+    """As _in_file, but the same object again for each copy of the function that is there: it is selected already. It is
+    an object that only the functions hold: to select one that the unpickler, too, has at hand, all objects of the process
+    would be searched for other functions that have it."""
     try:
-        return _loaded_in_file(marshal.dumps(code, 2), file)
+        key = marshal.dumps(code, 2), file  # equal code objects may have unlike lines
     except ValueError:  # it has a constant that is none of Python's own
         return _in_file(code, file)
-
-
-@functools.lru_cache(maxsize=256)
-def _loaded_in_file(dumped, file):
-    return _in_file(marshal.loads(dumped), file)
+    known = _codes.get(key)
+    if known is None:
+        known = _codes[key] = _in_file(marshal.loads(key[0]), file)
+    return known
 
 
 def _in_file(code, file):
