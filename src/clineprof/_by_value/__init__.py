@@ -91,9 +91,8 @@ def _select(function, file, is_marked):
     try:
         from clineprof._global import profile
 
-        if profile._has_profile() or "clineprof._core" in sys.modules:
-            code = function.__code__
-            function.__code__ = _known_in_file(code, code.co_filename if file is None else file)
+        if file is not None and (profile._has_profile() or "clineprof._core" in sys.modules):
+            function.__code__ = _known_in_file(function.__code__, file)
         if is_marked:
             profile(function)
         if "clineprof._core" in sys.modules:
