@@ -197,12 +197,12 @@ def _taker(function, module, name):
     needs_profile = _has_profile() and (_names_profile(code) or _uses_cluster())
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
-    is_of_engine = (function.__module__ or "").partition(".")[0] in CLUSTERS  # a task may hold ten of these
+    is_of_engine = str(function.__module__).partition(".")[0] in CLUSTERS  # a task may hold ten of these
     is_looked_for = sends_all and not is_of_engine
     if is_looked_for and code.co_filename not in texts:
         import linecache
 
-        texts[code.co_filename] = "".join(linecache.getlines(code.co_filename)).encode("utf-8", "surrogateescape")
+        texts[code.co_filename] = "".join(linecache.getlines(code.co_filename)).encode("utf-8", "replace")
     if not (needs_profile or is_looked_for or (is_marked and (sends_all or _counts_others()))):
         return None
     return Taker(module.__name__, name, code.co_filename, is_marked, needs_profile)
@@ -285,7 +285,7 @@ def _wrap_dills_sending(module):
         taker = _taker(function, module, MAKES)
         if taker is None:
             return own(pickler, function)
-        theirs = pickler.save_reduce
+        theirs, is_wrapped = pickler.save_reduce, "save_reduce" in vars(pickler)  # by us, for a function around it
 
         def save_reduce(make, *rest, **named):
             is_it = named.get("obj") is function and make is getattr(module, MAKES)
@@ -295,7 +295,10 @@ def _wrap_dills_sending(module):
         try:
             return own(pickler, function)
         finally:
-            pickler.save_reduce = theirs
+            if is_wrapped:
+                pickler.save_reduce = theirs
+            else:
+                del pickler.save_reduce
 
     savers[FUNCTION] = save
 
