@@ -85,7 +85,7 @@ def test_mpiruns_ranks(tmp_path):
     if shutil.which("mpirun") is None:
         pytest.skip("there is no mpirun here")
     (tmp_path / "prog.py").write_text(WORK)
-    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", *map(str, ckernprof("-l", "prog.py"))]
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4", *map(str, ckernprof("-l", "prog.py"))]
     ended = run(command, tmp_path, env=clean_environment())
     assert ended.code == 0, ended.err
     merge(tmp_path, *(f"prog.py.rank{rank}.lprof" for rank in range(3)))
@@ -476,12 +476,17 @@ def work(n):
     for i in range(n):
         done = i
 
-work(MPI.COMM_WORLD.Get_rank() + 1)
+turns = MPI.COMM_WORLD.Get_rank() + 1
+work(turns)
 clineprof.distributed.gather("all.lprof")
+print("turns", MPI.COMM_WORLD.allreduce(turns))
 """)
-    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", *map(str, ckernprof("-l", "prog.py"))]
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4", *map(str, ckernprof("-l", "prog.py"))]
     ended = run(command, tmp_path, env=clean_environment())
     assert ended.code == 0, ended.err
     gathered = Profile(tmp_path / "all.lprof")
-    assert [row["rank"] for row in gathered.raw["processes"]] == ["0", "1", "2"]
-    assert gathered.line("work", 7)["hits"] == 6
+    assert [row["rank"] for row in gathered.raw["processes"]] == ["0", "1", "2", "3"]
+    assert "turns 10\n" in ended.out and gathered.line("work", 7)["hits"] == 10
+    ranks = merge(tmp_path, *(f"prog.py.rank{rank}.lprof" for rank in range(4)))
+    assert [row["rank"] for row in ranks["processes"]] == ["0", "1", "2", "3"]
+    assert Profile(tmp_path / "all.lprof").line("work", 7)["hits"] == 10
