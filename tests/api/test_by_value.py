@@ -65,7 +65,11 @@ def program(request, tmp_path):
         with open(own.cloudpickle.__file__) as file:
             (folder / "cloudpickle.py").write_text(file.read())
     else:
-        pytest.importorskip(pickler, reason=pickler + " is not here")
+        own = pytest.importorskip(pickler, reason=pickler + " is not here")
+        try:
+            own.loads(own.dumps(lambda: 1))
+        except AttributeError as error:
+            pytest.skip(f"{pickler} does not know this version of Python: {error}")
 
     def program(mark="@profile", start=""):
         how = ", byref=False, recurse=True" if pickler == "dill" else ""
