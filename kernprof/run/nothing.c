@@ -189,14 +189,6 @@ static PyObject *answer(const char *question, const struct clp_profile_function 
     return text;
 }
 
-/* How the function can be counted, if it was pickled and the program knows of other processes: a new str. Else NULL. */
-static PyObject *advice_on(const struct clp_run *run, const struct clp_profile_function *function)
-{
-    bool misses = is_profiled_alone(run) && (has_started_python(run) || childrens_time() > 0);
-
-    return answer("advice", function, misses ? Py_True : Py_False);
-}
-
 /* The path of a profile of other processes in which the function ran: a new str. NULL: there is none. */
 static PyObject *elsewhere(const struct clp_profile_function *function)
 {
@@ -221,9 +213,12 @@ static const struct clp_profile_function *first_unseen(const struct clp_profile 
 static const struct clp_profile_function *first_sent(const struct clp_run *run, const struct clp_profile *profile,
                                                      PyObject **advice)
 {
+    bool misses = is_profiled_alone(run) && (has_started_python(run) || childrens_time() > 0);
+
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct clp_profile_function *function = &profile->functions[i];
-        if (!clp_choice_was_hit(profile, function) && (*advice = advice_on(run, function)) != NULL)
+        if (!clp_choice_was_hit(profile, function) &&
+            (*advice = answer("advice", function, misses ? Py_True : Py_False)) != NULL)
             return function;
     }
     return NULL;

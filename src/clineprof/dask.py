@@ -12,8 +12,6 @@ try:
 except ImportError as error:
     raise _training.missing("clineprof.dask", "distributed", error) from error
 
-# Options that are not tried in the driver: they have effects there, or depend on the process.
-ONLY_IN_WORKERS = "tracer", "heap", "leaks", "leak_limit"
 PATIENCE = 10  # seconds in which a worker must answer. Its live file is read if it does not
 
 # What arrives at a worker, which may have no clineprof: the tasks run there all the same.
@@ -140,18 +138,15 @@ class ClineprofPlugin(WorkerPlugin):
     >>> profile = plugin.write(client, "run.lprof")  # doctest: +SKIP
     >>> plugin.end(client)  # doctest: +SKIP
 
-    wanted: what is counted, as -p of ckernprof takes it; "__main__.*" is all functions of the main program. Functions
+    targets: what is counted, as -p of ckernprof takes it; "__main__.*" is all functions of the main program. Functions
         that are marked in the driver, as by @profile under ckernprof -l, count without being named
     options: arguments of clineprof.Profiler: memory, cpu, counters, ..
 
     With an asynchronous client, write() and end() return awaitables.
     """
 
-    def __init__(self, wanted=(), **options):
-        self.wanted = [wanted] if isinstance(wanted, str) else list(wanted)
-        self.options = options
-        _boot.core().Profiler(started=False, **{
-            name: value for name, value in options.items() if name not in ONLY_IN_WORKERS}).close()
+    def __init__(self, targets=(), **options):
+        self.targets, self.options = _engines.checked(targets, options), options
         self.run = _engines.new_run()
         self.name = "clineprof-" + self.run
         self._sending = None
@@ -160,7 +155,7 @@ class ClineprofPlugin(WorkerPlugin):
     def __reduce__(self):
         if self._sending is None:  # the tasks come after the plugin
             self._sending = _engines.Sending().__enter__()
-        return _Text(PLUGIN, run=self.run, wanted=self.wanted, options=self.options).__reduce__()
+        return _Text(PLUGIN, run=self.run, wanted=self.targets, options=self.options).__reduce__()
 
     def write(self, client, path):
         """Writes to a file what the workers have counted so far, and returns it as a clineprof.Profile; None if they
@@ -179,11 +174,7 @@ class ClineprofPlugin(WorkerPlugin):
         await self._clean(client)
 
     def _put(self, path, contents):
-        contents += _engines.left(self.run) + _engines.own(self.run)
-        if not contents:
-            _complain("no worker has counted anything; '%s' was not written" % os.fspath(path))
-            return None
-        return _engines.write(path, contents)
+        return _engines.write(path, contents + _engines.left(self.run) + _engines.own(self.run))
 
     async def _stop(self, client):
         self._forget()
@@ -191,6 +182,8 @@ class ClineprofPlugin(WorkerPlugin):
             await _patiently(client.unregister_worker_plugin(self.name))
         except ValueError:  # it is not registered any more
             pass
+        except Exception as error:
+            _complain("some workers go on to count: %s" % error)
 
     def _forget(self):
         if self._sending is not None:
@@ -253,7 +246,7 @@ class profile:
     >>> run.profile.functions  # doctest: +SKIP
 
     client: a distributed.Client. An asynchronous one needs `async with`
-    wanted, options: as for ClineprofPlugin
+    targets, options: as for ClineprofPlugin
     path: the file
     tasks: True: the tasks that end in the block are counted, too, by the beginnings of their keys
 
@@ -264,9 +257,9 @@ class profile:
     Raises OSError before the block if the file cannot be written. An exception of the block goes on.
     """
 
-    def __init__(self, client, wanted, path, *, tasks=False, **options):
+    def __init__(self, client, targets, path, *, tasks=False, **options):
         self.client, self.path = client, os.path.abspath(path)
-        self.plugin = ClineprofPlugin(wanted, **options)
+        self.plugin = ClineprofPlugin(targets, **options)
         self.profile, self.tasks = None, []
         self._counts_tasks = tasks
 
@@ -297,9 +290,13 @@ class profile:
             if self._counts_tasks:
                 await _patiently(self.client.register_plugin(_TasksPlugin(TASKS, name=self.plugin.name),
                                                              name=self.plugin.name))
+            await self._look()
         except BaseException:
             await self.plugin._stop(self.client)
             raise
+
+    async def _look(self):
+        """Says what is not as it should be."""
         failure = await _patiently(self.client.run_on_scheduler(_Text(SCHEDULER_QUESTION)))
         if failure is not None:
             _complain("the scheduler has no clineprof (%s): only what is named counts, without source text" % failure)
@@ -309,7 +306,10 @@ class profile:
         is_there = self.client.status == "running"
         if is_there:
             await self.plugin._stop(self.client)
-            await self._take_tasks()
+            try:
+                await self._take_tasks()
+            except Exception as error:
+                _complain("the tasks are not known: %s" % error)
         self._write(await self.plugin._gather(self.client) if is_there else [])
         if is_there:
             await self.plugin._clean(self.client)
@@ -335,7 +335,7 @@ class profile:
         if self.profile is not None:
             processes = len(self.profile.processes) or 1
             if not any(map(any, (function["hits"] for function in self.profile.functions))):
-                wanted = " ".join(self.plugin.wanted) or "only what is marked"
+                wanted = " ".join(self.plugin.targets) or "only what is marked"
                 _complain("nothing that counts has run in the workers; wanted: %s" % wanted)
             told = "Wrote what %d worker process%s counted to '%s'\n" % (
                 processes, "es" * (processes > 1), _boot.shown(self.path))

@@ -41,10 +41,7 @@ def runtime_env(targets=(), base=None, env=None, **options):
 
     Raises TypeError and ValueError for wrong arguments.
     """
-    wanted = [targets] if isinstance(targets, str) else list(targets)
-    if not all(isinstance(name, str) and name for name in wanted):
-        raise TypeError("clineprof.ray: targets are names, such as '__main__.*' or 'mypkg'")
-    _boot.core().Profiler(started=False, **options).close()  # raises what is wrong with the options here
+    wanted = _engines.checked(targets, options)
     made = dict(base or {})
     made["env_vars"] = _environment({**made.get("env_vars", {}), **(env or {})})
     made[HOOK] = _hook(_begin_run(), wanted, options, made.get(HOOK))
@@ -63,6 +60,7 @@ def _begin_run():
     os.makedirs(_engines.place(run), 0o700)
     if not _runs:
         _watch_shutdown()
+        _leave_forks_out()
     _runs.append(run)
     return run
 
@@ -80,6 +78,12 @@ def _hook(run, wanted, options, theirs):
     return names["begin"]
 
 
+@functools.lru_cache(maxsize=None)
+def _leave_forks_out():
+    """A fork of the driver must not use its connection to Ray, nor remove its folders."""
+    os.register_at_fork(after_in_child=_runs.clear)
+
+
 # ---- what was counted ----
 
 
@@ -93,26 +97,17 @@ def gather(path, timeout=60):
     timeout: how many seconds the nodes have for their answers. What a node that does not answer has counted is not in
         the sum; a message names the node
 
-    Raises OSError if the file cannot be written, RuntimeError if Ray does not run or runtime_env() was not called.
+    If no node answers, writes no file and returns None. Raises OSError if the file cannot be written, RuntimeError if Ray does not run or runtime_env() was not called.
     """
     if not _runs:
         raise RuntimeError("clineprof.ray.gather: ray.init has no runtime_env of clineprof.ray.runtime_env()")
     if not ray.is_initialized():
         raise RuntimeError("clineprof.ray.gather: Ray does not run; call gather() before ray.shutdown()")
-    contents = list(filter(_is_readable, _ask_nodes(_collect, timeout, _runs[-1])))
+    contents = list(filter(_engines.is_readable, _ask_nodes(_collect, timeout, _runs[-1])))
     profile = _engines.write(path, contents)
-    _say(path, profile, len(contents))
+    if profile is not None:
+        _say(path, profile, len(contents))
     return profile
-
-
-def _is_readable(content):
-    """Can this version read the profile? If not, a message says so."""
-    try:
-        _boot.core().merge(content)
-    except ValueError as error:
-        _boot.complain("clineprof", "what a node has counted is left out: %s" % error)
-        return False
-    return True
 
 
 def _say(path, profile, nodes):
@@ -179,8 +174,11 @@ def _clean_nodes():
     atexit.unregister(_clean_nodes)
     runs = _runs[:]
     _runs.clear()
-    if runs and ray.is_initialized():
-        list(_ask_nodes(_clean, CLEAN_SECONDS, runs, lambda *text: None))
+    try:
+        if runs and ray.is_initialized():
+            list(_ask_nodes(_clean, CLEAN_SECONDS, runs, lambda *text: None))
+    except Exception:  # Ray does not answer any more
+        pass
     for run in runs:
         _engines.clean(run)
     return runs

@@ -18,7 +18,7 @@ from clineprof import _boot, _by_value, _engines
 
 try:
     import pyspark
-    from pyspark.accumulators import AccumulatorParam, _accumulatorRegistry
+    from pyspark.accumulators import AccumulatorParam
 except ImportError as error:
     from clineprof import _training
 
@@ -27,14 +27,14 @@ except ImportError as error:
 PREPARE = "_prepare_for_python_RDD"  # pyspark's function that pickles each command, of RDDs and UDFs alike
 ENDED = "clineprof.ended"  # a property of jobs: the names of runs that have ended
 SOME = 200  # so many profiles are added up at once
-FUNCTIONS = "spark.clineprof.functions"  # a setting, for Profiler
+TARGETS = "spark.clineprof.targets"  # a setting, for Profiler
 
 _run = None  # the _Run of this driver
 
 
 def profile(function):
-    """Marks a function, so that it counts where a task calls it. Returns the function, which stays as it is here. Can
-    be used as a decorator, above the one that makes a UDF: below it in the file."""
+    """Marks a function, so that it counts where a task calls it. Returns the function, which stays as it is here. As a
+    decorator it stands below @udf."""
     return _engines.mark(function)
 
 
@@ -46,55 +46,56 @@ class profile_context:
     >>> run.profile.functions
 
     spark: a SparkSession or a SparkContext
-    functions: what is counted beside functions that are marked (`profile` above, or @profile under ckernprof): modules,
+    targets: what is counted beside functions that are marked (`profile` above, or @profile under ckernprof): modules,
         classes and functions by name, as -p takes them. "__main__" is all functions of the script or notebook
-    outfile: the file for `clineprof`. None: no file
+    path: of the file for `clineprof`. None: no file
     options: arguments of clineprof.Profiler: memory, cpu, counters, ..
 
-    profile: after the context, a clineprof.Profile of what was counted
+    profile: after the context, a clineprof.Profile of what was counted; None if nothing was, and then there is no file
 
     Counts in what is pickled within the context: RDDs, and UDFs that are first used there. Raises RuntimeError while
     another one runs; ValueError for Spark Connect; TypeError and ValueError for wrong options. If the file cannot be
     written, raises OSError.
     """
 
-    def __init__(self, spark, functions=(), outfile=None, **options):
+    def __init__(self, spark, targets=(), path=None, **options):
         self._context = _context_of(spark)
-        self._functions = [functions] if isinstance(functions, str) else list(functions)
-        self._options, self._outfile = options, outfile
+        self._targets, self._options, self._path = _engines.checked(targets, options), options, path
         self.profile = None
 
     def __enter__(self):
-        _begin(self._context, self._functions, self._options)
+        if self._path is not None:
+            _boot.core().probe(self._path)
+        _begin(self._context, self._targets, self._options)
         self._run = _run
         return self
 
     def __exit__(self, *exception):
         if _run is self._run:
             _end()
-        self.profile = _write(self._run.contents(), self._outfile)
+        self.profile = _write(self._run.contents(), self._path)
 
 
-def gather(spark, outfile=None):
+def gather(spark, path=None):
     """Adds up what all workers have counted so far, while they go on, and writes it to a file unless that is None.
-    Returns a clineprof.Profile. Raises RuntimeError outside profile_context and without Profiler, OSError if the file
+    Returns a clineprof.Profile; None if nothing was counted, and then there is no file. Raises RuntimeError outside profile_context and without Profiler, OSError if the file
     cannot be written."""
     _context_of(spark)
     if _run is None:
         raise RuntimeError("clineprof.spark: nothing is counted at the moment")
-    return _write(_run.contents(), outfile)
+    return _write(_run.contents(), path)
 
 
 class Profiler(pyspark.profiler.Profiler):
     """For Spark's own interface: SparkContext(conf=conf, profiler_cls=Profiler, udf_profiler_cls=Profiler), with
-    spark.python.profile=true. spark.clineprof.functions has the names that profile_context takes as `functions`, with
+    spark.python.profile=true. spark.clineprof.targets has the names that profile_context takes as `targets`, with
     commas between them. sc.show_profiles() prints one report, of the whole job. sc.dump_profiles(folder) writes it to
     clineprof.lprof."""
 
     def __init__(self, context):
         super().__init__(context)
         if _run is None or _run.context is not context:
-            words = context.getConf().get(FUNCTIONS, "").split(",")
+            words = context.getConf().get(TARGETS, "").split(",")
             _begin(context, [word.strip() for word in words if word.strip()], {})
         self._run = _run
 
@@ -168,15 +169,25 @@ def _context_of(spark):
         raise ValueError("clineprof.spark needs a SparkContext, and Spark Connect has none: %s" % error) from error
 
 
-def _begin(context, functions, options):
+def _begin(context, targets, options):
     global _run
     if _run is not None:
         raise RuntimeError("clineprof.spark: the workers count already")
-    profiler = _boot.core().Profiler
-    profiler(started=False, **options).close()  # raises what is wrong with the options here, and not in workers
-    has_profile = type(getattr(builtins, "profile", None)) is profiler
-    _run = _Run(context, functions, {**options, "builtin": has_profile})
+    has_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler
+    _run = _Run(context, targets, {**options, "builtin": has_profile})
     atexit.register(_end)
+    _leave_forks_out()
+
+
+@functools.lru_cache(maxsize=None)
+def _leave_forks_out():
+    """A fork of the driver must not use its connection to Spark, nor remove its files."""
+    os.register_at_fork(after_in_child=_forget)
+
+
+def _forget():
+    global _run
+    _run = None
 
 
 def _end():
@@ -188,20 +199,20 @@ def _end():
         ending.end()
 
 
-def _write(contents, outfile):
-    if outfile is not None:
-        return _engines.write(outfile, contents)
+def _write(contents, path):
+    if path is not None:
+        return _engines.write(path, contents)
     from clineprof._profile import loads
 
-    return loads(_boot.core().merge(*contents))
+    return loads(_boot.core().merge(*filter(_engines.is_readable, contents)))
 
 
 class _Run:
     """What the workers of a SparkContext count, from here to end()."""
 
-    def __init__(self, context, functions, options):
+    def __init__(self, context, targets, options):
         self.context, self.name = context, _engines.new_run()
-        self._begins = {"run": self.name, "functions": functions, "options": options}
+        self._begins = {"run": self.name, "targets": targets, "options": options}
         self._copies = {}  # {process: contents of profiles, as it sent them last}
         self._of_ended = []  # contents of processes that have sent all; a few, or the sum of many
         self._troubles = set()  # what was complained about
@@ -232,6 +243,8 @@ class _Run:
     def take(self, news):
         """Takes what tasks have sent: (process, contents), (None, contents) if the process ends then, or (host, what
         went wrong)."""
+        if self._contents is not None:  # the run has ended
+            return
         for sender, what in news:
             self._news += 1
             if sender is None:
@@ -243,7 +256,7 @@ class _Run:
                 _boot.complain("clineprof", "workers on %s %s" % (sender, what))
 
     def _take_last(self, contents):
-        self._of_ended += contents
+        self._of_ended += filter(_engines.is_readable, contents)
         if len(self._of_ended) > SOME:
             self._of_ended = [_boot.core().merge(*self._of_ended)]
 
@@ -285,16 +298,20 @@ class _Run:
         self._sending.__exit__()
         _replace(self._prepared, self._prepare)
         self.context.stop = self._stop
-        ended = self.context.getLocalProperty(ENDED)
-        self.context.setLocalProperty(ENDED, self.name if ended is None else "%s %s" % (ended, self.name))
+        try:
+            ended = self.context.getLocalProperty(ENDED)
+            self.context.setLocalProperty(ENDED, self.name if ended is None else "%s %s" % (ended, self.name))
+        except Exception as error:  # the SparkContext may be broken
+            _boot.complain("clineprof", "workers may go on to count: %s" % str(error).partition("\n")[0])
         self._contents = self._sent() + self._collect(True)
-        _accumulatorRegistry.pop(self._accumulator.aid, None)
 
     def _end_and_stop(self):
         """Stands in place of SparkContext.stop."""
-        if _run is self:
-            _end()
-        self._stop()
+        try:
+            if _run is self:
+                _end()
+        finally:
+            self._stop()
 
 
 class _Param(AccumulatorParam):
@@ -343,7 +360,7 @@ def _replace(own, new):
 _here = None  # the run for which this worker counts
 
 
-def begins(news, run, functions, options, marked):
+def begins(news, run, targets, options, marked):
     """Begins to count for a run. Called by BEGINNING, whose `taken` it returns.
 
     news: a list of what the task will send, which becomes longer
@@ -351,7 +368,7 @@ def begins(news, run, functions, options, marked):
     global _here
     if _is_over(run, pyspark.TaskContext.get()):  # the command was pickled before
         return None
-    _engines.begin(run, functions, **options)
+    _engines.begin(run, targets, **options)
     if _here is None:
         _follow_tasks()
     _here = run
@@ -360,7 +377,10 @@ def begins(news, run, functions, options, marked):
 
 
 def _select_marked(marked, command):
-    _engines.mark_by_name(marked)
+    try:
+        _engines.mark_by_name(marked)
+    except Exception as error:  # the command runs all the same
+        _boot.complain("clineprof", "what is marked does not count: %s" % error)
     return command
 
 

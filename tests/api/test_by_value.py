@@ -197,3 +197,14 @@ CHILD =""")
     (tmp_path / "prog.py").write_text(text)
     ended = run_ckernprof(["-l", "--prof-child-procs", "prog.py"], tmp_path)
     assert (ended.code, ended.err) == (0, "")
+
+
+def test_what_the_profiler_cannot_send_goes_as_without_it(program, tmp_path):
+    """An error of ours would be one of the program's pickling."""
+    text = program().replace('    text = pickler', """\
+    import clineprof._by_value
+    clineprof._by_value.text_of = None
+    text = pickler""")
+    (tmp_path / "prog.py").write_text(text)
+    ended = run_ckernprof(["-l", "--prof-child-procs", "prog.py"], tmp_path)
+    assert ended.code == 0 and ended.out.startswith(PRINTED), ended.err

@@ -153,3 +153,46 @@ print([oct(os.stat(path).st_mode & 0o777) for path in (place, *(os.path.join(pla
 """)
     assert rights == "['0o700', '0o600']"
     assert os.listdir(tmp_path / "tmp")
+
+
+def test_what_cannot_be_read_is_left_out_and_nothing_is_not_written(tmp_path):
+    (tmp_path / "prog.py").write_text("""\
+import os
+from clineprof import _engines
+_engines.begin("a", ["__main__.*"])
+[content] = _engines.own("a")
+print(_engines.write("one.lprof", [content, b"of another version"]) is None)
+print(_engines.write("none.lprof", [b"of another version"]), os.path.exists("none.lprof"))
+_engines.end("a")
+_engines.clean("a")
+""")
+    ended = run_python(["prog.py"], tmp_path, env=ENV)
+    assert ended.out == "False\nNone False\n"
+    first, second, last = ended.err.splitlines()
+    assert first.startswith("clineprof: what some worker has counted is left out: ") and first == second
+    assert last == "clineprof: no worker has counted anything; 'none.lprof' was not written"
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ("[len], {}", "given by names"),
+    ("['a', ''], {}", "given by names"),
+    ("['a'], {'memory': len}", "memory cannot be sent to workers"),
+    ("['a'], {'memory': 'none'}", "memory"),
+    ("['a'], {'colour': True}", "colour"),
+])
+def test_what_no_worker_could_use_is_refused_in_the_driver(tmp_path, arguments, said):
+    program = f"from clineprof import _engines\n_engines.checked({arguments})\n"
+    ended = run_python(["-c", program], tmp_path, env=ENV)
+    assert ended.code == 1 and said in ended.err.splitlines()[-1]
+    assert ended.err.splitlines()[-1].startswith(("TypeError", "ValueError"))
+
+
+def test_a_folder_that_another_user_has_prepared_is_not_used(driver, tmp_path):
+    """A link would lead elsewhere."""
+    said, left = driver("""
+os.mkdir("elsewhere")
+os.symlink(os.path.abspath("elsewhere"), _engines.place(run))
+worker("unwritable")
+print(os.listdir("elsewhere"), _engines.left(run))
+""")
+    assert "it is another user's, or no folder" in said and left == "[] []"

@@ -199,7 +199,7 @@ job(start(), "without")
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
 words = {"profiler_cls": clineprof.spark.Profiler, "udf_profiler_cls": clineprof.spark.Profiler}
-more = [("spark.python.profile", "true"), ("spark.clineprof.functions", "__main__")]
+more = [("spark.python.profile", "true"), ("spark.clineprof.targets", "__main__")]
 context = start(more, **words)
 told["profiler"] = context.parallelize(range(40), 4).map(work).sum()
 told["profiler 2"] = context.parallelize(range(40), 4).map(work).map(work).sum()
@@ -223,7 +223,7 @@ context = start()
 if "plain" in sys.argv:
     told["turn"] = context.parallelize(range(40), 4).map(work).sum()
 else:
-    with clineprof.spark.profile_context(context, outfile="workers.lprof"):
+    with clineprof.spark.profile_context(context, path="workers.lprof"):
         told["turn"] = context.parallelize(range(40), 4).map(work).map(imported.imported).sum()
     os.environ["PYSPARK_PYTHON"] = os.environ["WITHOUT"]
     context.stop()

@@ -216,7 +216,11 @@ static bool is_gone(uint64_t pid)
 static void wait_for_end(const struct clp_live_header *header, const char *path)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
+    struct clp_identity me;
 
+    clp_identity_here(&me);
+    if (!clp_identity_same_boot(&header->who) || header->who.pid_namespace != me.pid_namespace)
+        return; /* its number means nothing here */
     for (int i = 0; i < 200 && clp_proc_is_ending(header->who.pid) && is_running(header, path); i++)
         (void)nanosleep(&moment, NULL);
 }

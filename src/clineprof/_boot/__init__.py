@@ -29,7 +29,10 @@ def shown(text):
 
 
 def complain(program, text):
-    sys.stderr.write("%s: %s\n" % (program, shown(text)))
+    try:
+        sys.stderr.write("%s: %s\n" % (program, shown(text)))
+    except Exception:  # the program has closed its standard error, or put something of its own there
+        pass
 
 
 def describe():

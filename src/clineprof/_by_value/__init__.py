@@ -19,22 +19,21 @@ from clineprof._global import together
 FUNCTION = type(lambda: 0)
 SETS_STATE, MAKES = "_function_setstate", "_create_function"  # of cloudpickle, of dill
 
-# Expressions for pickles, with these names: the text of idle.py; and the module and name of what is referred to.
+# Expressions for pickles, with these names: `idle`, the text of idle.py; `module` and `name` of what is referred to.
 IDLE = "hasattr(__import__('builtins'), 'profile') or exec(idle, {'text': idle})"
 REFERRED = "__import__('functools').reduce(getattr, name.split('.'), __import__(module, fromlist=('_',)))"
 
 # {package that sends functions to other machines: what counts them there}
 CLUSTERS = {"distributed": "clineprof.dask", "ray": "clineprof.ray", "pyspark": "clineprof.spark"}
 
-# The expression that a pickle has where a function arrives, and what takes its place where this module is loaded.
+# The expression that a pickle has where a function arrives. ARRIVED takes its place where this module is loaded.
 ARRIVING = (
     "[%s, taker := getattr(__import__(module, fromlist=('_',)), name)] and (exec(own, globals()) or taker)" % IDLE
 )
-ARRIVED = compile("__import__('sys').modules['clineprof._by_value'].arrive(globals())", "<clineprof>", "eval")
 
 sends_all = 0  # how many ask that also functions can be selected on the other side which are not selected here
 texts = {}  # {file: text as bytes} of functions that were pickled meanwhile, as workers may not have their files
-marked = weakref.WeakSet()  # functions that count on the other side, as if they were selected here
+marked = weakref.WeakKeyDictionary()  # its keys: functions that count on the other side, as if selected here
 _sent = set()  # (file, first line) of the marked functions that were pickled
 _arrived = weakref.WeakKeyDictionary()  # {function: (file, is_marked, needs_profile)} of those that came, as for Taker
 _codes = weakref.WeakValueDictionary()  # {(code as marshal.dumps gives it, file): the code}, of functions that came
@@ -63,7 +62,10 @@ def arrive(names):
     if names["idle"] and not hasattr(builtins, "profile"):
         exec(names["idle"], {"text": names["idle"]})
     own = getattr(__import__(names["module"], fromlist=("_",)), names["name"])
-    return taking(own, names["file"], names["is_marked"], names["needs_profile"])
+    try:
+        return taking(own, names["file"], names["is_marked"], names["needs_profile"])
+    except Exception:  # another version has sent it: the function runs as plain code
+        return own
 
 
 @functools.lru_cache(maxsize=256)  # a function may arrive with each task
@@ -80,7 +82,8 @@ def taking(own, file=None, is_marked=False, needs_profile=False):
         made = own(*arguments, **named)
         function = arguments[0] if made is None else made
         if type(function) is FUNCTION:
-            _arrived[function] = file, is_marked, needs_profile
+            if file is not None:
+                _arrived[function] = file, is_marked, needs_profile
             _select(function, file, is_marked)
         return made
 
@@ -98,15 +101,15 @@ def _select(function, file, is_marked):
         if "clineprof._core" in sys.modules:
             _boot.core().arrived(function, is_marked)
     except Exception as error:  # the program goes on, with a function that does not count
-        os.write(2, b"clineprof: %s does not count: %s\n" % (
-            ascii(function.__qualname__).encode(), ascii(str(error)).encode()))
+        _boot.complain("clineprof", "%s does not count: %s" % (function.__qualname__, error))
 
 
 def select_arrived():
     """Selects what has arrived already, for a selection that has just begun: workers keep functions."""
-    for function, (file, is_marked, _) in list(_arrived.items()):
-        if file is not None:
-            _boot.core().arrived(function, is_marked)
+    for reference in _arrived.keyrefs():  # other threads may add functions meanwhile
+        function = reference()
+        if function in _arrived:
+            _boot.core().arrived(function, _arrived[function][1])
 
 
 def _known_in_file(code, file):
@@ -154,15 +157,15 @@ class Taker:
     def __init__(self, module, name, file, is_marked, needs_profile):
         self.module, self.name, self.file = module, name, file
         self.is_marked, self.needs_profile = is_marked, needs_profile
+        self.idle = text_of(_boot, "idle.py") if needs_profile else ""
+        self.own = text_of(sys.modules[__name__], "arriving.py")
 
     def __call__(self, *arguments, **named):  # picklers want something that can be called
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
         return eval, (_EXPRESSION, {
-            "idle": text_of(_boot, "idle.py") if self.needs_profile else "",
-            "own": text_of(sys.modules[__name__], "arriving.py"),
-            "module": self.module, "name": self.name, "file": self.file, "is_marked": self.is_marked,
+            "idle": self.idle, "own": self.own, "module": self.module, "name": self.name, "file": self.file, "is_marked": self.is_marked,
             "needs_profile": self.needs_profile})  # fmt: skip
 
 
@@ -189,9 +192,15 @@ def text_of(package, name):
 
 def _taker(function, module, name):
     """What stands in the pickle of a function; None: the pickler's own function."""
-    told = _arrived.get(function, (None,))
-    if told[0] is not None:
-        return Taker(module.__name__, name, *told)
+    try:
+        return _taker_of(function, module.__name__, name)
+    except Exception:  # the program is pickling: the function goes as if there were no profiler
+        return None
+
+
+def _taker_of(function, module, name):
+    if function in _arrived:
+        return Taker(module, name, *_arrived[function])
     code = function.__code__
     is_marked = function in marked or _boot.core().is_selected(function)
     needs_profile = _has_profile() and (_names_profile(code) or _uses_cluster())
@@ -205,7 +214,7 @@ def _taker(function, module, name):
         texts[code.co_filename] = "".join(linecache.getlines(code.co_filename)).encode("utf-8", "replace")
     if not (needs_profile or is_looked_for or (is_marked and (sends_all or _counts_others()))):
         return None
-    return Taker(module.__name__, name, code.co_filename, is_marked, needs_profile)
+    return Taker(module, name, code.co_filename, is_marked, needs_profile)
 
 
 def _counts_others():
@@ -251,20 +260,29 @@ def _wrap_referring(pickler):
         made = own(self, one)
         if made is not NotImplemented or not isinstance(one, (FUNCTION, type)):
             return made
-        module, name = getattr(one, "__module__", None), getattr(one, "__qualname__", "")
-        if not (_has_profile() and _uses_cluster() and _is_of_program(module) and _is_at(one, module, name)):
+        try:
+            return _with_profile(one) or made
+        except Exception:  # the program is pickling
             return made
-        return eval, ("(%s, %s)[1]" % (IDLE, REFERRED), {
-            "idle": text_of(_boot, "idle.py"), "module": module, "name": name})  # fmt: skip
 
     pickler.reducer_override = reducer_override
+
+
+def _with_profile(one):
+    """How a pickle refers to a function or class of the program, and takes a `profile` along. None: as usual."""
+    module, name = one.__module__, one.__qualname__
+    if not (_has_profile() and _uses_cluster() and _is_of_program(module) and _is_at(one, module, name)):
+        return None
+    return eval, ("(%s, %s)[1]" % (IDLE, REFERRED), {
+        "idle": text_of(_boot, "idle.py"), "module": module, "name": name})  # fmt: skip
 
 
 def _is_of_program(name):
     """Is it the name of a module that belongs to the program, and may use `profile`?"""
     file = getattr(sys.modules.get(name), "__file__", None)
     root = str(name).partition(".")[0]
-    return bool(file) and root not in sys.stdlib_module_names and root != "clineprof" and "/site-packages/" not in file
+    is_installed = any(folder in str(file) for folder in ("/site-packages/", "/dist-packages/"))
+    return bool(file) and root not in sys.stdlib_module_names and root != "clineprof" and not is_installed
 
 
 def _is_at(one, module, name):
@@ -312,6 +330,7 @@ def _is_ours(function):
 
 def has_run(profile, path):
     """Notes which functions have run in the processes of a profile, which is in this file."""
+    path = _boot.shown(os.fsdecode(path))
     _elsewhere.update({(one.file, one.line): path for one in profile.functions if any(one["hits"])})
 
 
@@ -328,3 +347,7 @@ def advice(file, line, misses_children):
     ways = ["--prof-child-procs counts it in the processes that the program starts"] if misses_children else []
     ways += ["%s counts it on a cluster" % CLUSTERS[name] for name in CLUSTERS if name in sys.modules]
     return "; ".join(ways) or None
+
+
+# The last name here, because other threads may unpickle functions while this module is imported.
+ARRIVED = compile("__import__('sys').modules['clineprof._by_value'].arrive(globals())", "<clineprof>", "eval")

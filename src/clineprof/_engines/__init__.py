@@ -9,6 +9,7 @@ import builtins
 import functools
 import os
 import shutil
+import stat
 import sys
 import tempfile
 
@@ -16,6 +17,8 @@ from clineprof import _boot, _by_value
 from clineprof._boot import files, targets
 
 CONTENT_ENDINGS = ".lprof", ".live"
+# Options that are not tried in the driver: they have effects there, or depend on the process.
+ONLY_IN_WORKERS = "tracer", "heap", "leaks", "leak_limit"
 
 _sessions = {}  # {name of a run: Session} of this process
 _led = set()  # the runs of which this process is the driver
@@ -69,9 +72,9 @@ class Session:
                 os.makedirs(folder, 0o700, exist_ok=True)
             elif not os.path.lexists(folder):
                 return None
-            if os.stat(folder).st_uid == os.geteuid() and os.access(folder, os.W_OK):
+            if _is_own(folder) and os.access(folder, os.W_OK):
                 return os.path.join(folder, "worker.lprof")
-            reason = "it belongs to another user"
+            reason = "it is another user's, or no folder"
         except OSError as error:
             reason = error.strerror
         _boot.complain("clineprof", "cannot use the folder '%s': %s; what this worker counts may be lost"
@@ -92,21 +95,24 @@ class Session:
 
     def end(self, keeps):
         """Stops counting. If keeps, leaves the profile in the folder of the run, or else in memory."""
-        self.profiler.stop()
-        if keeps:
-            self._keep(self.content())
-        self._close(True)
+        try:
+            self.profiler.stop()
+            if keeps:
+                self._keep(self.content())
+        finally:
+            self._close(True)
 
     def _keep(self, content):
-        outfile = self.recording.outfile
         try:
-            if outfile is None:
-                raise OSError
-            files.replace(outfile, content, 0o600)
+            if self.recording.outfile is not None:
+                files.replace(self.recording.outfile, content, 0o600)
+                return
         except OSError:
-            _kept.setdefault(self.run, []).append(content)
+            pass
+        _kept.setdefault(self.run, []).append(content)
 
     def _close(self, is_over):
+        """Gives everything up. is_over: the live file is no longer needed."""
         self.selection = None
         if is_over:
             self.recording.gather(_command())
@@ -124,7 +130,7 @@ class Session:
         if getattr(builtins, "profile", None) is self.profiler:
             del builtins.profile
             spawning.be_idle()
-        if profile._profile is self.profiler:
+        if profile._profile is self.profiler:  # it was used, and has taken that of the builtins
             profile._profile = profile.enabled = None
 
     def after_fork(self):
@@ -142,8 +148,13 @@ def begin(run, wanted, **options):
 
 
 def _select_marked():
-    for function in list(_by_value.marked):
+    for function in _marked():
         _boot.core().arrived(function, True)
+
+
+def _marked():
+    """The marked functions, as a list. Other threads may mark some meanwhile."""
+    return [function for function in (one() for one in _by_value.marked.keyrefs()) if function is not None]
 
 
 @functools.lru_cache(maxsize=None)
@@ -159,8 +170,11 @@ def _after_fork():
 def end(run, keeps=True):
     """Ends this process's session of a run, if there is one. Without keeps, what it has counted goes."""
     session = _sessions.pop(run, None)
-    if session is not None:
-        session.end(keeps)
+    try:
+        if session is not None:
+            session.end(keeps)
+    except Exception as error:  # a task of the program may be running
+        _boot.complain("clineprof", "what this worker has counted is lost: %s" % error)
 
 
 def own(run):
@@ -189,8 +203,17 @@ def left(run):
     return found
 
 
+def _is_own(folder):
+    """Is it a folder of this user, and no link? Others may make something of this name in the folder for temporary
+    files."""
+    about = os.lstat(folder)
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
+
+
 def _names_in(folder):
     try:
+        if not _is_own(folder):
+            return set()
         return {name for name in os.listdir(folder) if name.endswith(CONTENT_ENDINGS)}
     except OSError:
         return set()
@@ -199,7 +222,7 @@ def _names_in(folder):
 def clean(run):
     """Removes the run's folder of this machine."""
     _kept.pop(run, None)
-    gone = place(run) + ".gone"
+    gone = place(run) + ".gone-" + os.urandom(4).hex()
     try:
         os.rename(place(run), gone)  # so that no process can put a new file into it
     except OSError:
@@ -224,7 +247,7 @@ def mark(function):
     found = targets.functions_in(function)
     if not found:
         raise TypeError("clineprof counts Python functions and classes, and %r is neither" % (function,))
-    _by_value.marked.update(found)
+    _by_value.marked.update(dict.fromkeys(found))
     if _sessions:
         _select_marked()
     return function
@@ -236,7 +259,7 @@ def mark_by_name(names):
         found = sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
-        if found is not None:
+        if found is not None and targets.functions_in(found):  # the name may mean something else here
             mark(found)
 
 
@@ -245,8 +268,22 @@ def mark_by_name(names):
 
 def marked_by_name():
     """The marked functions that workers may import, as a list of (module, qualified name)."""
-    names = ((one.__module__, one.__qualname__) for one in _by_value.marked)
+    names = ((one.__module__, one.__qualname__) for one in _marked())
     return sorted(name for name in names if name[0] not in (None, "__main__") and "<locals>" not in name[1])
+
+
+def checked(wanted, options):
+    """What is counted, as a list of str, from one name or several. Raises TypeError and ValueError for what no worker
+    could use."""
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not all(isinstance(name, str) and name for name in names):
+        raise TypeError("clineprof: what is counted is given by names, such as '__main__.*' or 'mypkg'")
+    for name, value in options.items():
+        if type(value) not in (bool, int, float, str, type(None)):
+            raise TypeError("clineprof: %s cannot be sent to workers: %r" % (name, value))
+    tried = {name: value for name, value in options.items() if name not in ONLY_IN_WORKERS}
+    _boot.core().Profiler(started=False, **tried).close()
+    return names
 
 
 class Sending:
@@ -263,11 +300,26 @@ class Sending:
         _by_value.sends_all -= 1
 
 
+def is_readable(content):
+    """Can this version read the profile? If not, a message says so."""
+    try:
+        _boot.core().merge(content)
+    except ValueError as error:
+        _boot.complain("clineprof", "what some worker has counted is left out: %s" % error)
+        return False
+    return True
+
+
 def write(path, contents):
     """Adds up contents of profiles, each process once, writes the sum to a file, and returns it as a clineprof.Profile.
-    Raises OSError if the file cannot be written."""
+    Contents that cannot be read are left out. If there are none, writes no file, says so, and returns None. Raises
+    OSError if the file cannot be written."""
     from clineprof._profile import loads
 
+    contents = list(filter(is_readable, contents))
+    if not contents:
+        _boot.complain("clineprof", "no worker has counted anything; '%s' was not written" % os.fspath(path))
+        return None
     content = _boot.core().with_texts(_boot.core().merge(*contents), _by_value.texts)
     files.replace(os.fspath(path), content)
     profile = loads(content)

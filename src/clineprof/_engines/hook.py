@@ -64,4 +64,7 @@ def complain(text):
         return
     except OSError:
         pass
-    os.write(2, b"clineprof: %s\n" % ascii(text)[1:-1].encode())
+    try:
+        os.write(2, b"clineprof: %s\n" % ascii(text)[1:-1].encode())
+    except OSError:  # standard error is closed
+        pass

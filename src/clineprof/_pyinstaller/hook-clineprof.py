@@ -5,5 +5,7 @@ itself imports them."""
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
 hiddenimports = collect_submodules("clineprof", filter=lambda name: "._pyinstaller" not in name)
-datas = collect_data_files("clineprof", includes=["_html/*"])
+# Files that are read, also as text that is sent to other processes.
+READ = ["_html/*", "_boot/idle.py", "_by_value/arriving.py", "_engines/hook.py"]
+datas = collect_data_files("clineprof", includes=READ, include_py_files=True)
 excludedimports = ["IPython", "jinja2", "matplotlib", "numpy", "pandas", "pygls", "pygments", "pytest", "rich"]

@@ -39,7 +39,8 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
                                      &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu,
                                      &counters, &wishes.native, &wishes.context) ||
-        !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) || !clp_setup_read_counters(counters, &wishes.tallies))
+        !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) ||
+        !clp_setup_read_counters(counters, &wishes.tallies))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL && !clp_setup_profiler(clp_profiler_of(self), &wishes))

@@ -4,7 +4,8 @@
 #include "cpython/recorder/greenlets.h"
 #include "readers.h"
 
-/* Lets functions count that such a module pickles by value, and those that it unpickles. */
+/* Lets functions count that such a module pickles by value, and those that it unpickles. Does nothing about an exception:
+ * it may be another module of that name. */
 static void meet_pickler(struct clp_recorder *recorder, PyObject *module)
 {
     PyObject *helper = PyImport_ImportModule("clineprof._by_value");
@@ -17,25 +18,27 @@ static void meet_pickler(struct clp_recorder *recorder, PyObject *module)
 
 /* The modules that matter, and what is done for each. */
 static const struct interest {
-    const char *module; /* its name; or its end, as engines carry copies of cloudpickle */
+    const char *module;
     void (*meet)(struct clp_recorder *recorder, PyObject *module);
+    bool copies; /* other packages carry copies of the module, below a name of their own */
 } interests[] = {
-    {"greenlet._greenlet", clp_greenlets_meet},
-    {"greenlet", clp_greenlets_meet}, /* before greenlet 1.0 there was no other module */
-    {CLP_READERS_DYNAMO, clp_readers_meet_dynamo},
-    {"cloudpickle.cloudpickle", meet_pickler},
-    {"cloudpickle.cloudpickle_fast", meet_pickler}, /* before cloudpickle 3.0 */
-    {"dill._dill", meet_pickler},
+    {"greenlet._greenlet", clp_greenlets_meet, false},
+    {"greenlet", clp_greenlets_meet, false}, /* before greenlet 1.0 there was no other module */
+    {CLP_READERS_DYNAMO, clp_readers_meet_dynamo, false},
+    {"cloudpickle.cloudpickle", meet_pickler, true},
+    {"cloudpickle.cloudpickle_fast", meet_pickler, true}, /* before cloudpickle 3.0 */
+    {"dill._dill", meet_pickler, true},
 };
 
 #define INTERESTS (sizeof interests / sizeof *interests)
 
-static bool is_named(const char *name, const char *wanted)
+/* Is it the module's name, or the end of it where the interest is in copies, too? */
+static bool is_named(const char *name, const struct interest *interest)
 {
-    size_t bytes = strlen(name), end = strlen(wanted);
+    size_t bytes = strlen(name), end = strlen(interest->module);
     const char *at = bytes >= end ? name + bytes - end : NULL;
 
-    return at != NULL && strcmp(at, wanted) == 0 && (at == name || at[-1] == '.');
+    return at != NULL && strcmp(at, interest->module) == 0 && (at == name || (interest->copies && at[-1] == '.'));
 }
 
 static void meet(struct clp_recorder *recorder, PyObject *module)
@@ -44,7 +47,7 @@ static void meet(struct clp_recorder *recorder, PyObject *module)
     const char *text = name != NULL ? PyUnicode_AsUTF8(name) : NULL;
 
     for (size_t i = 0; text != NULL && i < INTERESTS; i++) {
-        if (is_named(text, interests[i].module))
+        if (is_named(text, &interests[i]))
             interests[i].meet(recorder, module);
         PyErr_Clear();
     }
