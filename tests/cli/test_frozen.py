@@ -53,4 +53,5 @@ def test_it_counts_with_profiling_on(application, tmp_path):
 def test_what_others_made_stays_outside(application):
     inside = [name for _, folders, _ in os.walk(application) for name in folders]
     assert "clineprof" in inside
-    assert not {"numpy", "pandas", "matplotlib", "rich", "pygments", "jinja2", "IPython", "pytest"} & set(inside)
+    assert not {"numpy", "pandas", "matplotlib", "rich", "pygments", "jinja2", "IPython", "pytest", "distributed",
+                "dask"} & set(inside)  # fmt: skip

@@ -3,7 +3,6 @@
 ends the workers. The tasks return how often the lines ran."""
 import json
 import os
-import sys
 
 import pytest
 from engine import hits, needs, profiled, run_ended
@@ -267,7 +266,7 @@ def test_marked_functions_count_without_being_named(marks, tmp_path):
     err = marks([], ["count"])
     assert of_marks(tmp_path / "run.lprof", tmp_path) == [20, 20, 20, 40]
     assert "'run.lprof' has what it did in other processes\n" in err
-    assert "--prof-child-procs" not in err and "sent to other processes" not in err
+    assert "--prof-child-procs" not in err and "was pickled" not in err
     assert nothing_is_left(tmp_path)
 
 
@@ -275,7 +274,7 @@ def test_marked_functions_count_without_being_named(marks, tmp_path):
 def test_marked_functions_run_as_plain_code_where_nothing_counts(marks, words):
     """The first to arrive may be a function by reference, or one whose body imports a module with marks."""
     err = marks([], words)
-    assert err.count("was sent to other processes; ") == err.count("clineprof.ray counts it on a cluster\n") == 1
+    assert err.count(" was pickled; ") == err.count("clineprof.ray counts it on a cluster\n") == 1
 
 
 def test_workers_of_a_local_ray_are_child_processes(marks, tmp_path):
@@ -324,7 +323,7 @@ def test_workers_without_clineprof(python, tmp_path):
     said = run_with(python, tmp_path, "PYTHONPATH", tmp_path / "bad")
     assert said.count("clineprof: workers do not count: ImportError: none here") == 1
     assert said.count("did not tell what it has counted: ") == 1
-    assert "has what 0 workers on 0 nodes counted" in said
+    assert "no worker has counted anything; 'run.lprof' was not written\n" in said
 
 
 def test_workers_with_another_version(python, tmp_path):
@@ -388,7 +387,6 @@ for act in (lambda: clineprof.ray.gather("x"), lambda: clineprof.ray.runtime_env
         act()
     except Exception as error:
         print(type(error).__name__, error)
-print(clineprof.ray._is_readable(b"of a version to come"))
 """
 
 
@@ -397,11 +395,10 @@ def test_wrong_use(python, tmp_path):
     lines = run_ended([python, "driver.py"], tmp_path, environment(tmp_path)).out.splitlines()
     assert lines == [
         "RuntimeError clineprof.ray.gather: ray.init has no runtime_env of clineprof.ray.runtime_env()",
-        "TypeError clineprof.ray: targets are names, such as '__main__.*' or 'mypkg'",
+        "TypeError clineprof: what is counted is given by names, such as '__main__.*' or 'mypkg'",
         lines[2],
-        "ValueError CPython %d.%d has no tracer 'x'" % sys.version_info[:2],
+        "ValueError clineprof: there is no tracer 'x'",
         "RuntimeError clineprof.ray.gather: Ray does not run; call gather() before ray.shutdown()",
-        "False",
     ]
     assert lines[2].startswith("TypeError ") and "'memroy'" in lines[2]
     assert nothing_is_left(tmp_path)

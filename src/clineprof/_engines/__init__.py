@@ -281,6 +281,8 @@ def checked(wanted, options):
     for name, value in options.items():
         if type(value) not in (bool, int, float, str, type(None)):
             raise TypeError("clineprof: %s cannot be sent to workers: %r" % (name, value))
+    if options.get("tracer") not in (None, "probe", "monitoring", "settrace"):
+        raise ValueError("clineprof: there is no tracer %r" % (options["tracer"],))
     tried = {name: value for name, value in options.items() if name not in ONLY_IN_WORKERS}
     _boot.core().Profiler(started=False, **tried).close()
     return names

@@ -9,3 +9,4 @@ hiddenimports = collect_submodules("clineprof", filter=lambda name: "._pyinstall
 READ = ["_html/*", "_boot/idle.py", "_by_value/arriving.py", "_engines/hook.py"]
 datas = collect_data_files("clineprof", includes=READ, include_py_files=True)
 excludedimports = ["IPython", "jinja2", "matplotlib", "numpy", "pandas", "pygls", "pygments", "pytest", "rich"]
+excludedimports += ["dask", "distributed", "lightning", "mpi4py", "pyspark", "ray", "torch", "transformers"]
