@@ -7,7 +7,6 @@
 >>> profile = clineprof.ray.gather("run.lprof")
 """
 import atexit
-import builtins
 import functools
 import os
 
@@ -71,7 +70,7 @@ def _hook(run, wanted, options, theirs):
     package = os.path.dirname(os.path.dirname(os.path.abspath(_boot.__file__)))
     names = {
         "__name__": "__main__", "run": run, "wanted": wanted, "theirs": theirs, "version": _engines.version(),
-        "options": {**options, "builtin": type(getattr(builtins, "profile", None)) is core.Profiler},
+        "options": {**options, "builtin": _by_value.has_profile()},
         "folder": os.path.dirname(package), "driver": (core.identity()[2], _engines.place(run)),
     }  # fmt: skip
     exec(_by_value.text_of(_engines, "hook.py"), names)
@@ -97,7 +96,8 @@ def gather(path, timeout=60):
     timeout: how many seconds the nodes have for their answers. What a node that does not answer has counted is not in
         the sum; a message names the node
 
-    If no node answers, writes no file and returns None. Raises OSError if the file cannot be written, RuntimeError if Ray does not run or runtime_env() was not called.
+    If no node answers, writes no file and returns None. Raises OSError if the file cannot be written, RuntimeError if
+    Ray does not run or runtime_env() was not called.
     """
     if not _runs:
         raise RuntimeError("clineprof.ray.gather: ray.init has no runtime_env of clineprof.ray.runtime_env()")

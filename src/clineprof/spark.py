@@ -8,7 +8,6 @@ ends sends a copy of all that its process has counted. The driver keeps the last
 runs twice counts twice and nothing else does. What killed workers have counted lies in files on their machines.
 """
 import atexit
-import builtins
 import functools
 import os
 import socket
@@ -173,8 +172,7 @@ def _begin(context, targets, options):
     global _run
     if _run is not None:
         raise RuntimeError("clineprof.spark: the workers count already")
-    has_profile = type(getattr(builtins, "profile", None)) is _boot.core().Profiler
-    _run = _Run(context, targets, {**options, "builtin": has_profile})
+    _run = _Run(context, targets, {**options, "builtin": _by_value.has_profile()})
     atexit.register(_end)
     _leave_forks_out()
 
@@ -204,7 +202,7 @@ def _write(contents, path):
         return _engines.write(path, contents)
     from clineprof._profile import loads
 
-    return loads(_boot.core().merge(*filter(_engines.is_readable, contents)))
+    return loads(_engines.summed(contents) or _boot.core().merge())
 
 
 class _Run:
@@ -256,9 +254,10 @@ class _Run:
                 _boot.complain("clineprof", "workers on %s %s" % (sender, what))
 
     def _take_last(self, contents):
-        self._of_ended += filter(_engines.is_readable, contents)
+        self._of_ended += contents
         if len(self._of_ended) > SOME:
-            self._of_ended = [_boot.core().merge(*self._of_ended)]
+            made = _engines.summed(self._of_ended)
+            self._of_ended = [] if made is None else [made]
 
     def is_first(self, use):
         """Is this the first call for a use of the profile since a task has sent something?"""
@@ -332,20 +331,7 @@ class _Command:
         self.command, self.text = command, text
 
     def __reduce__(self):
-        return _Text(self.text), (self.command,)
-
-
-class _Text:
-    """An expression. Unpickled, it is its value."""
-
-    def __init__(self, text):
-        self.text = text
-
-    def __call__(self):  # picklers want something that can be called
-        raise NotImplementedError
-
-    def __reduce__(self):
-        return eval, (self.text,)
+        return _by_value.Call(eval, self.text), (self.command,)
 
 
 def _replace(own, new):

@@ -17,11 +17,7 @@ def select(profiler, wanted, excluded):
     """
     excluded = excluded + ([] if wanted else [*targets.installed(), "<frozen *"])
     selection = _boot.core().Selection(profiler, wanted or ["/"], excluded)
-    main, program = sys.modules["__main__"], _program()
-    selection.select_main(program)
-    if "__file__" not in vars(main):
-        for function in targets.functions_of(main, program):
-            selection.select_function(function, program)
+    targets.select_main(selection, _program())
     for namespace, module in _namespaces():
         for function in targets.functions_of(namespace, module):
             selection.select_function(function, module)
@@ -30,10 +26,6 @@ def select(profiler, wanted, excluded):
         function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
         selection.select_function(function, module)
     return selection
-
-
-def command():
-    return " ".join(map(_boot.core().quoted, sys.orig_argv))
 
 
 def _program():

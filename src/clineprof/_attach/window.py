@@ -248,7 +248,7 @@ class Window:
         self.profiler = core.Profiler(tracer="monitoring" if in_place else None, memory=request["memory"],
                                       source=request["source"], leaks=request["leaks"],
                                       cpu=request["cpu"], counters=request["counters"])
-        self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), loaded.command())
+        self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _boot.command(sys.orig_argv))
         self.selection = loaded.select(self.profiler, request["targets"], request["exclude"])
         atexit.register(self.finish)
         self.end = time.monotonic() + request["seconds"]
@@ -317,7 +317,7 @@ class Window:
         path = failure = None
         try:
             self.profiler.stop()
-            self.recording.gather(loaded.command())
+            self.recording.gather(_boot.command(sys.orig_argv))
             path = files.save(self.recording.outfile or self.request["outfile"], self.recording.render("lprof"),
                               self._complain)
             self.recording.close(path is not None)

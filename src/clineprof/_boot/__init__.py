@@ -35,6 +35,11 @@ def complain(program, text):
         pass
 
 
+def command(words):
+    """These words as one line for a shell."""
+    return " ".join(map(core().quoted, words))
+
+
 def describe():
     name = getattr(getattr(sys, "implementation", None), "name", "cpython")
     name = {"cpython": "CPython", "pypy": "PyPy"}.get(name, name)

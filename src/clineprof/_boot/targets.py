@@ -30,6 +30,15 @@ def functions_of(module, name):
             if (one.__code__.co_filename in files if file is not None else one.__globals__ is vars(module))]  # fmt: skip
 
 
+def select_main(selection, name):
+    """Selects in __main__, which targets know by this name."""
+    main = sys.modules["__main__"]
+    selection.select_main(name)
+    if "__file__" not in vars(main):
+        for function in functions_of(main, name):
+            selection.select_function(function, name)
+
+
 def functions_in(*things):
     """The functions among these things, and in classes and decorated objects among them."""
     found, seen = [], set()

@@ -164,24 +164,25 @@ class Taker:
         return getattr(sys.modules[self.module], self.name)(*arguments, **named)
 
     def __reduce__(self):
-        return eval, (_EXPRESSION, {
-            "idle": self.idle, "own": self.own, "module": self.module, "name": self.name, "file": self.file, "is_marked": self.is_marked,
-            "needs_profile": self.needs_profile})  # fmt: skip
+        return eval, (_EXPRESSION, dict(vars(self)))
 
 
-class _Call:
+class Call:
     """Unpickled, it is what the function returns for these arguments."""
 
     def __init__(self, *parts):
         self.parts = parts
+
+    def __call__(self):  # picklers want something that can be called
+        raise NotImplementedError
 
     def __reduce__(self):
         return self.parts[0], self.parts[1:]
 
 
 # ARRIVED, or else ARRIVING: compiling a text takes longer than all the rest.
-_EXPRESSION = _Call(getattr, _Call(
-    dict.get, _Call(getattr, _Call(__import__, "sys"), "modules"), __name__), "ARRIVED", ARRIVING)  # fmt: skip
+_EXPRESSION = Call(getattr, Call(
+    dict.get, Call(getattr, Call(__import__, "sys"), "modules"), __name__), "ARRIVED", ARRIVING)  # fmt: skip
 
 
 @functools.lru_cache(maxsize=None)
@@ -203,7 +204,7 @@ def _taker_of(function, module, name):
         return Taker(module, name, *_arrived[function])
     code = function.__code__
     is_marked = function in marked or _boot.core().is_selected(function)
-    needs_profile = _has_profile() and (_names_profile(code) or _uses_cluster())
+    needs_profile = has_profile() and (_names_profile(code) or _uses_cluster())
     if is_marked:
         _sent.add((code.co_filename, code.co_firstlineno))
     is_of_engine = str(function.__module__).partition(".")[0] in CLUSTERS  # a task may hold ten of these
@@ -221,7 +222,7 @@ def _counts_others():
     return _children.VARIABLE in os.environ or together.VARIABLE in os.environ
 
 
-def _has_profile():
+def has_profile():
     """Is `profile` in the builtins, as under ckernprof -l?"""
     return type(getattr(builtins, "profile", None)) is _boot.core().Profiler
 
@@ -271,7 +272,7 @@ def _wrap_referring(pickler):
 def _with_profile(one):
     """How a pickle refers to a function or class of the program, and takes a `profile` along. None: as usual."""
     module, name = one.__module__, one.__qualname__
-    if not (_has_profile() and _uses_cluster() and _is_of_program(module) and _is_at(one, module, name)):
+    if not (has_profile() and _uses_cluster() and _is_of_program(module) and _is_at(one, module, name)):
         return None
     return eval, ("(%s, %s)[1]" % (IDLE, REFERRED), {
         "idle": text_of(_boot, "idle.py"), "module": module, "name": name})  # fmt: skip

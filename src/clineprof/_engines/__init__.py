@@ -3,7 +3,7 @@
 
 A run has a name that only its driver and its workers know. Each worker has a Session, which counts into a live file in
 a folder of that name on its machine. So what a worker has counted is there however the worker ends. The driver asks
-some worker of each machine to collect() what lies there, and write()s the sum.
+some worker of each machine for what is left() there, and write()s the sum.
 """
 import builtins
 import functools
@@ -55,13 +55,13 @@ class Session:
         core = _boot.core()
         self.run = run
         self.profiler = core.Profiler(**options)
-        self.recording = core.Recording(self.profiler, self._outfile(makes_folder), 0o600, _command(), None, True)
+        self.recording = core.Recording(self.profiler, self._outfile(makes_folder), 0o600, _boot.command(sys.orig_argv), None, True)
         self.selection = core.Selection(self.profiler, [word.removesuffix(".*") for word in wanted], [])
         self.selection.select_loaded()
-        if run in _led:
-            self._select_main()
+        if run in _led:  # a worker in the driver's own process gets its functions as they are
+            targets.select_main(self.selection, "__main__")
         _by_value.select_arrived()
-        if builtin and type(getattr(builtins, "profile", None)) is not core.Profiler:
+        if builtin and not _by_value.has_profile():
             builtins.profile = self.profiler
 
     def _outfile(self, makes_folder):
@@ -81,17 +81,9 @@ class Session:
                        % (folder, reason))  # fmt: skip
         return None
 
-    def _select_main(self):
-        """A worker in the driver's own process gets its functions as they are."""
-        main = sys.modules["__main__"]
-        self.selection.select_main("__main__")
-        if "__file__" not in vars(main):
-            for function in targets.functions_of(main, "__main__"):
-                self.selection.select_function(function, "__main__")
-
     def content(self):
         """What was counted so far, as the content of a .lprof file."""
-        return self.profiler.render("lprof", command=_command())
+        return self.profiler.render("lprof", command=_boot.command(sys.orig_argv))
 
     def end(self, keeps):
         """Stops counting. If keeps, leaves the profile in the folder of the run, or else in memory."""
@@ -115,7 +107,7 @@ class Session:
         """Gives everything up. is_over: the live file is no longer needed."""
         self.selection = None
         if is_over:
-            self.recording.gather(_command())
+            self.recording.gather(_boot.command(sys.orig_argv))
             self.recording.close(True)
         self.recording.drop()
         self.recording = None
@@ -234,10 +226,6 @@ def version():
     return _boot.core().__version__
 
 
-def _command():
-    return " ".join(map(_boot.core().quoted, sys.orig_argv))
-
-
 # ---- in both ----
 
 
@@ -302,6 +290,17 @@ class Sending:
         _by_value.sends_all -= 1
 
 
+def summed(contents):
+    """The content of the sum of contents, in which each process counts once. Those that cannot be read are left out.
+    None if there are no others."""
+    contents = list(contents)
+    try:
+        return _boot.core().merge(*contents) if contents else None
+    except ValueError:
+        contents = list(filter(is_readable, contents))
+    return _boot.core().merge(*contents) if contents else None
+
+
 def is_readable(content):
     """Can this version read the profile? If not, a message says so."""
     try:
@@ -318,11 +317,11 @@ def write(path, contents):
     OSError if the file cannot be written."""
     from clineprof._profile import loads
 
-    contents = list(filter(is_readable, contents))
-    if not contents:
+    content = summed(contents)
+    if content is None:
         _boot.complain("clineprof", "no worker has counted anything; '%s' was not written" % os.fspath(path))
         return None
-    content = _boot.core().with_texts(_boot.core().merge(*contents), _by_value.texts)
+    content = _boot.core().with_texts(content, _by_value.texts)
     files.replace(os.fspath(path), content)
     profile = loads(content)
     _by_value.has_run(profile, os.fspath(path))

@@ -28,11 +28,7 @@ def begin(profile, counts_others):
 
 def content(profiler):
     """The profiler's counts as the content of a .lprof file."""
-    return profiler.render("lprof", command=_command())
-
-
-def _command():
-    return " ".join(map(_boot.core().quoted, sys.argv))
+    return profiler.render("lprof", command=_boot.command(sys.argv))
 
 
 class Ending:
@@ -59,7 +55,7 @@ class Ending:
         outfile, family = self._find_place(counts_others)
         led = _together().led if family and self.forked_from is None else None
         self.recording = _boot.core().Recording(
-            profiler, outfile, self.rights, _command(), family, self.is_worker, self.is_server, led and led[1])
+            profiler, outfile, self.rights, _boot.command(sys.argv), family, self.is_worker, self.is_server, led and led[1])
 
     def _find_place(self, counts_others):
         """Returns (outfile, family), which core.Recording takes. The outfile is None if its folder cannot be written,
@@ -166,7 +162,7 @@ class Ending:
         """Writes what was counted so far, and returns the paths of the files. None if the files of an earlier run stay
         as they are."""
         self._make_folder()  # output_prefix may be another one by now
-        self.recording.gather(_command())
+        self.recording.gather(_boot.command(sys.argv))
         if not self.has_names and self._is_taken():
             self._take_own_name()
         if self._leaves_earlier():
