@@ -105,6 +105,8 @@ size_t clp_block_bytes(uint32_t line_count, uint32_t parts)
         bytes += line_count * sizeof(struct clp_tally_cell);
     if (parts & CLP_PART_CALLED)
         bytes += line_count * sizeof(struct clp_called_cell);
+    if (parts & CLP_PART_DEVICES)
+        bytes += line_count * sizeof(struct clp_device_cell);
     return bytes;
 }
 
@@ -123,6 +125,9 @@ void clp_block_place_parts(struct clp_block *block)
     if (block->tallies != NULL)
         at = block->tallies + block->line_count;
     block->called = block->parts & CLP_PART_CALLED ? at : NULL;
+    if (block->called != NULL)
+        at = block->called + block->line_count;
+    block->devices = block->parts & CLP_PART_DEVICES ? at : NULL;
 }
 
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
@@ -211,6 +216,26 @@ static void merge_tallies(struct clp_tally_cell *into, const struct clp_tally_ce
     merge_most(into, from);
 }
 
+static void merge_peaks(struct clp_device_cell *into, const struct clp_device_cell *from)
+{
+    for (size_t i = 0; i < CLP_DEVICES; i++)
+        if (from->tensors[i].peak > into->tensors[i].peak)
+            into->tensors[i].peak = from->tensors[i].peak;
+}
+
+static void merge_devices(struct clp_device_cell *into, const struct clp_device_cell *from)
+{
+    for (size_t i = 0; i < CLP_DEVICES; i++) {
+        into->tensors[i].allocated += from->tensors[i].allocated;
+        into->tensors[i].freed += from->tensors[i].freed;
+        into->tensors[i].reserved += from->tensors[i].reserved;
+    }
+    into->time += from->time;
+    into->wait += from->wait;
+    into->launches += from->launches;
+    merge_peaks(into, from);
+}
+
 void clp_block_merge(struct clp_block *into, const struct clp_block *from)
 {
     into->total += from->total;
@@ -227,6 +252,8 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
             merge_tallies(&into->tallies[i], &from->tallies[i]);
         if (into->called != NULL && from->called != NULL)
             clp_called_merge(&into->called[i], &from->called[i]);
+        if (into->devices != NULL && from->devices != NULL)
+            merge_devices(&into->devices[i], &from->devices[i]);
     }
 }
 
@@ -265,6 +292,18 @@ static void subtract_tallies(struct clp_tally_cell *from, const struct clp_tally
         from->sums[i] -= base->sums[i];
 }
 
+static void subtract_devices(struct clp_device_cell *from, const struct clp_device_cell *base)
+{
+    for (size_t i = 0; i < CLP_DEVICES; i++) {
+        from->tensors[i].allocated -= base->tensors[i].allocated;
+        from->tensors[i].freed -= base->tensors[i].freed;
+        from->tensors[i].reserved -= base->tensors[i].reserved;
+    }
+    from->time -= base->time;
+    from->wait -= base->wait;
+    from->launches -= base->launches;
+}
+
 void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
 {
     from->total -= base->total;
@@ -281,6 +320,8 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
             subtract_tallies(&from->tallies[i], &base->tallies[i]);
         if (from->called != NULL && base->called != NULL)
             clp_called_subtract(&from->called[i], &base->called[i]);
+        if (from->devices != NULL && base->devices != NULL)
+            subtract_devices(&from->devices[i], &base->devices[i]);
     }
 }
 
@@ -293,6 +334,8 @@ void clp_block_forget_largest(struct clp_block *block)
             block->rss[i].largest = 0;
         if (block->tallies != NULL)
             memset(block->tallies[i].most, 0, sizeof block->tallies[i].most);
+        for (size_t j = 0; block->devices != NULL && j < CLP_DEVICES; j++)
+            block->devices[i].tensors[j].peak = 0;
     }
 }
 
@@ -304,5 +347,7 @@ void clp_block_merge_largest(struct clp_block *into, const struct clp_block *fro
             merge_largest_change(&into->rss[i], &from->rss[i]);
         if (into->tallies != NULL && from->tallies != NULL)
             merge_most(&into->tallies[i], &from->tallies[i]);
+        if (into->devices != NULL && from->devices != NULL)
+            merge_peaks(&into->devices[i], &from->devices[i]);
     }
 }

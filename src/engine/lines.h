@@ -10,6 +10,7 @@
  *              heap[line_count]     what was allocated, with it
  *              tallies[line_count]  tallies         CLP_PART_TALLIES
  *              called[line_count]   callees (called.h)  CLP_PART_CALLED
+ *              devices[line_count]  tensors and devices (devices.h)  CLP_PART_DEVICES
  *
  * The last ones are there only in blocks that were made when something was to be counted in them.
  *
@@ -103,8 +104,32 @@ struct clp_tally_cell {
     int64_t most[CLP_TALLY_COUNTERS]; /* the largest value of the program's own that was read at the end of the line */
 };
 
+#define CLP_DEVICES 4      /* of how many devices tensors are counted; the processor counts as one */
+#define CLP_DEVICE_NAME 16 /* bytes of a device's name, such as "cuda:0", with the 0 behind it */
+
+/* What a line did with the tensors of a device, in bytes. */
+struct clp_tensor_cell {
+    uint64_t allocated, freed;
+    int64_t reserved; /* by how much the allocator's own share of the device's memory changed */
+    uint64_t peak;    /* the most by which one execution of the line exceeded what was allocated when it began */
+};
+
+/* What devices did for a line. */
+struct clp_device_cell {
+    struct clp_tensor_cell tensors[CLP_DEVICES];
+    uint64_t time;     /* of the kernels and copies that the line launched, nanoseconds */
+    uint64_t wait;     /* in which the line waited for a device, nanoseconds */
+    uint64_t launches; /* number of these kernels and copies */
+};
+
 /* What a block may have besides times. */
-enum clp_part { CLP_PART_MEMORY = 1, CLP_PART_TALLIES = 2, CLP_PART_CALLED = 4, CLP_PARTS_ALL = 7 };
+enum clp_part {
+    CLP_PART_MEMORY = 1,
+    CLP_PART_TALLIES = 2,
+    CLP_PART_CALLED = 4,
+    CLP_PART_DEVICES = 8,
+    CLP_PARTS_ALL = 15
+};
 
 enum clp_area_kind {
     CLP_AREA_NONE, /* never used, nor is anything behind it in the chunk */
@@ -149,6 +174,7 @@ struct clp_block {
     struct clp_heap_cell *heap; /* NULL without CLP_PART_MEMORY */
     struct clp_tally_cell *tallies; /* NULL without CLP_PART_TALLIES */
     struct clp_called_cell *called; /* NULL without CLP_PART_CALLED */
+    struct clp_device_cell *devices; /* NULL without CLP_PART_DEVICES */
     uint32_t parts; /* a sum of enum clp_part */
     void *latest; /* the engine's record of the body that resumed here last; it may be stale */
     _Alignas(64) struct clp_cell cells[];

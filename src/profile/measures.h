@@ -29,7 +29,8 @@
  *   merge    how two values of one line become one: SUM, MAX, or MAXABS (the value further from 0)
  *   kind     NANOS (nanoseconds), BYTES, COUNT
  *   needs    what a run must have recorded: TIMES (every run), CPU (--cpu), QUEUE (--cpu where the run queue can be
- *            read), IO (--io), FAULTS and SWITCHES (--counters), COUNTER1 to COUNTER4 (clineprof.counter), MEMORY, HEAP (--heap), NATIVE (--heap=native)
+ *            read), IO (--io), FAULTS and SWITCHES (--counters), COUNTER1 to COUNTER4 (clineprof.counter), DEVICE1
+ *            to DEVICE4 (--tensors), DEVICE_TIME (--cuda), MEMORY, HEAP (--heap), NATIVE (--heap=native)
  *   page     where the HTML page shows it: 0 always, 1 where the screen is wide, 2 among all columns, 3 nowhere
  *   width    of the report's column, in characters
  *   name     for --columns, --sort-by, --measure and --fail-on
@@ -94,6 +95,52 @@
       "change of the program's fourth counter")                                                                \
     X(counter4_most, uint64_t, MAX, COUNT, COUNTER4, 2, 12, "counter4-most", "Most 4",                          \
       "the largest value of the fourth counter")                                                               \
+    X(device1_allocated, uint64_t, SUM, BYTES, DEVICE1, 0, 12, "device1-allocated", "Allocated 1",             \
+      "what the line allocated for tensors on the first device (--tensors)")                                   \
+    X(device1_freed, uint64_t, SUM, BYTES, DEVICE1, 2, 12, "device1-freed", "Freed 1",                         \
+      "what tensors on the first device gave back while the line ran")                                         \
+    X(device1_net, int64_t, SUM, BYTES, DEVICE1, 0, 12, "device1-net", "Net 1",                                \
+      "allocated less freed on the first device")                                                              \
+    X(device1_peak, uint64_t, MAX, BYTES, DEVICE1, 0, 12, "device1-peak", "Peak 1",                            \
+      "the most by which the first device had more allocated than when the line began")                        \
+    X(device1_reserved, int64_t, SUM, BYTES, DEVICE1, 2, 12, "device1-reserved", "Reserved 1",                 \
+      "change of what the allocator holds of the first device")                                                \
+    X(device2_allocated, uint64_t, SUM, BYTES, DEVICE2, 0, 12, "device2-allocated", "Allocated 2",             \
+      "what the line allocated for tensors on the second device (--tensors)")                                  \
+    X(device2_freed, uint64_t, SUM, BYTES, DEVICE2, 2, 12, "device2-freed", "Freed 2",                         \
+      "what tensors on the second device gave back while the line ran")                                        \
+    X(device2_net, int64_t, SUM, BYTES, DEVICE2, 0, 12, "device2-net", "Net 2",                                \
+      "allocated less freed on the second device")                                                             \
+    X(device2_peak, uint64_t, MAX, BYTES, DEVICE2, 0, 12, "device2-peak", "Peak 2",                            \
+      "the most by which the second device had more allocated than when the line began")                       \
+    X(device2_reserved, int64_t, SUM, BYTES, DEVICE2, 2, 12, "device2-reserved", "Reserved 2",                 \
+      "change of what the allocator holds of the second device")                                               \
+    X(device3_allocated, uint64_t, SUM, BYTES, DEVICE3, 0, 12, "device3-allocated", "Allocated 3",             \
+      "what the line allocated for tensors on the third device (--tensors)")                                   \
+    X(device3_freed, uint64_t, SUM, BYTES, DEVICE3, 2, 12, "device3-freed", "Freed 3",                         \
+      "what tensors on the third device gave back while the line ran")                                         \
+    X(device3_net, int64_t, SUM, BYTES, DEVICE3, 0, 12, "device3-net", "Net 3",                                \
+      "allocated less freed on the third device")                                                              \
+    X(device3_peak, uint64_t, MAX, BYTES, DEVICE3, 0, 12, "device3-peak", "Peak 3",                            \
+      "the most by which the third device had more allocated than when the line began")                        \
+    X(device3_reserved, int64_t, SUM, BYTES, DEVICE3, 2, 12, "device3-reserved", "Reserved 3",                 \
+      "change of what the allocator holds of the third device")                                                \
+    X(device4_allocated, uint64_t, SUM, BYTES, DEVICE4, 0, 12, "device4-allocated", "Allocated 4",             \
+      "what the line allocated for tensors on the fourth device (--tensors)")                                  \
+    X(device4_freed, uint64_t, SUM, BYTES, DEVICE4, 2, 12, "device4-freed", "Freed 4",                         \
+      "what tensors on the fourth device gave back while the line ran")                                        \
+    X(device4_net, int64_t, SUM, BYTES, DEVICE4, 0, 12, "device4-net", "Net 4",                                \
+      "allocated less freed on the fourth device")                                                             \
+    X(device4_peak, uint64_t, MAX, BYTES, DEVICE4, 0, 12, "device4-peak", "Peak 4",                            \
+      "the most by which the fourth device had more allocated than when the line began")                       \
+    X(device4_reserved, int64_t, SUM, BYTES, DEVICE4, 2, 12, "device4-reserved", "Reserved 4",                 \
+      "change of what the allocator holds of the fourth device")                                               \
+    X(device_time, uint64_t, SUM, NANOS, DEVICE_TIME, 0, 12, "device-time", "Device time",                     \
+      "time of the kernels and copies on devices that the line launched")                                      \
+    X(device_wait, uint64_t, SUM, NANOS, DEVICE_TIME, 0, 12, "device-wait", "Device wait",                     \
+      "time in which the line waited for a device")                                                            \
+    X(launches, uint64_t, SUM, COUNT, DEVICE_TIME, 1, 9, "launches", "Launches",                               \
+      "number of the kernels and copies that the line launched")                                               \
     X(rss, uint64_t, MAX, BYTES, MEMORY, 1, 12, "mem", "Mem usage",                                            \
       "resident memory after the line, the largest seen")                                                      \
     X(grown, uint64_t, SUM, BYTES, MEMORY, 2, 12, "grown", "Grown", "sum of the rises of resident memory")     \
@@ -153,6 +200,11 @@ enum clp_measure_needs { /* from MEMORY on: of memory */
     CLP_NEEDS_COUNTER2,
     CLP_NEEDS_COUNTER3,
     CLP_NEEDS_COUNTER4,
+    CLP_NEEDS_DEVICE1,
+    CLP_NEEDS_DEVICE2,
+    CLP_NEEDS_DEVICE3,
+    CLP_NEEDS_DEVICE4,
+    CLP_NEEDS_DEVICE_TIME,
     CLP_NEEDS_MEMORY,
     CLP_NEEDS_HEAP,
     CLP_NEEDS_NATIVE

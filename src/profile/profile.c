@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char tensors[] = "--tensors, in a program that made tensors on so many devices";
 static const char a_counter[] = "a counter of the program's own, made by clineprof.counter";
 
 const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_measure measure)
@@ -34,6 +35,16 @@ const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_meas
         return meta->counter3 != NULL ? NULL : a_counter;
     case CLP_NEEDS_COUNTER4:
         return meta->counter4 != NULL ? NULL : a_counter;
+    case CLP_NEEDS_DEVICE1:
+        return meta->device1 != NULL ? NULL : tensors;
+    case CLP_NEEDS_DEVICE2:
+        return meta->device2 != NULL ? NULL : tensors;
+    case CLP_NEEDS_DEVICE3:
+        return meta->device3 != NULL ? NULL : tensors;
+    case CLP_NEEDS_DEVICE4:
+        return meta->device4 != NULL ? NULL : tensors;
+    case CLP_NEEDS_DEVICE_TIME:
+        return meta->has_device_time != 0 ? NULL : "--cuda";
     case CLP_NEEDS_HEAP:
         return meta->heap_interval != 0 ? NULL : "--heap or --leaks";
     case CLP_NEEDS_NATIVE:
@@ -152,6 +163,10 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.counter2);
     clp_mem_free_text(mem, profile->meta.counter3);
     clp_mem_free_text(mem, profile->meta.counter4);
+    clp_mem_free_text(mem, profile->meta.device1);
+    clp_mem_free_text(mem, profile->meta.device2);
+    clp_mem_free_text(mem, profile->meta.device3);
+    clp_mem_free_text(mem, profile->meta.device4);
     clp_buf_clear(&profile->file);
     clp_profile_init(profile, mem);
 }

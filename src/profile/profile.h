@@ -150,11 +150,12 @@ struct clp_profile_call {
 
 /* How the profile was recorded. Unknown strings are NULL, unknown numbers 0.
  *
- * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists different tracers. It sums
- * wall, overhead and its error, events, reads, the other threads' changes, garbage collections and the heap's bytes.
- * It ors the flags, and takes the coarser memory_step and heap_interval and the larger leak_epochs, no_source,
- * gc_cleared, has_cpu, has_queue, has_called, has_io, has_faults and has_switches. Counters are told apart by their names; what finds
- * no place is dropped. Different kinds of memory, or of epochs, become "mixed". */
+ * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists
+ * different tracers. It sums wall, overhead and its error, events, reads, the other threads' changes, garbage
+ * collections and the heap's bytes. It ors the flags, and takes the coarser memory_step and heap_interval and the
+ * larger leak_epochs, no_source, gc_cleared, has_cpu, has_queue, has_called, has_io, has_faults, has_switches and
+ * has_device_time. Counters and devices are told apart by their names; what finds no place is dropped. Different
+ * kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -182,6 +183,8 @@ struct clp_profile_meta {
     uint64_t has_faults;  /* 1: page faults were counted (--counters faults) */
     uint64_t has_switches; /* 1: context switches were counted (--counters switches) */
     char *counter1, *counter2, *counter3, *counter4; /* the program's own counters: "energy (mJ)" */
+    char *device1, *device2, *device3, *device4; /* the devices whose tensors were counted: "cpu", "cuda:0" */
+    uint64_t has_device_time; /* 1: the time of devices was counted (--cuda) */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
@@ -232,6 +235,11 @@ struct clp_profile_meta {
     X(counter2, TEXT)               \
     X(counter3, TEXT)               \
     X(counter4, TEXT)               \
+    X(device1, TEXT)                \
+    X(device2, TEXT)                \
+    X(device3, TEXT)                \
+    X(device4, TEXT)                \
+    X(has_device_time, ASKED)       \
     X(has_memory, FLAG)             \
     X(inexact_memory, FLAG)         \
     X(memory_step, COUNT)           \

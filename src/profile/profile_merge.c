@@ -8,7 +8,7 @@
 #include "profile_merge.h"
 #include "calls.h"
 #include "callees.h"
-#include "counters.h"
+#include "named.h"
 #include "missed.h"
 #include "texts.h"
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct joining {
     uint32_t first; /* the place in profile->processes that its first process gets */
     bool is_one;    /* are the counts of `from` those of one process? */
     bool several;   /* will the sum be of several processes? One that is not known has no place in profile->processes */
-    struct clp_counter_places counters;
+    struct clp_named_places named;
 };
 
 /* The spread of a line of `from` in the sum. */
@@ -97,9 +97,9 @@ static clp_status merge_lines(struct clp_profile *profile, struct clp_profile_fu
             into->lines[--out] = into->lines[--i];
             continue;
         }
-        if (!joining->counters.same) {
+        if (!joining->named.same) {
             moved = *other;
-            clp_counters_move(&moved.measures, &joining->counters);
+            clp_named_move(&moved.measures, &joining->named);
             other = &moved;
         }
         if (i > 0 && into->lines[i - 1].line == other->line) {
@@ -409,6 +409,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->has_io = larger(meta->has_io, from->has_io);
     meta->has_faults = larger(meta->has_faults, from->has_faults);
     meta->has_switches = larger(meta->has_switches, from->has_switches);
+    meta->has_device_time = larger(meta->has_device_time, from->has_device_time);
     if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;
@@ -463,7 +464,7 @@ clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile 
     into->denied |= from->denied;
     if (joining.several && is_of_one(into))
         begin_spread(into);
-    if (clp_counters_place(into, &from->meta, &joining.counters) != CLP_OK)
+    if (clp_named_place(into, &from->meta, &joining.named) != CLP_OK)
         return CLP_NO_MEMORY;
     if (merge_functions(into, from, &joining) != CLP_OK || merge_files(into, from) != CLP_OK)
         return CLP_NO_MEMORY;

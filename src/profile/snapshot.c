@@ -53,6 +53,26 @@ static void set_cpu(const struct clp_cpu_cell *cell, double nanos_per_tick, stru
     measures->cpu = measures->self - measures->wait;
 }
 
+#define CLP_SET_DEVICE(n, tensors)                                            \
+    do {                                                                      \
+        measures->device##n##_allocated = (tensors).allocated;                \
+        measures->device##n##_freed = (tensors).freed;                        \
+        measures->device##n##_net = (int64_t)((tensors).allocated - (tensors).freed); \
+        measures->device##n##_peak = (tensors).peak;                          \
+        measures->device##n##_reserved = (tensors).reserved;                  \
+    } while (0)
+
+static void set_devices(const struct clp_device_cell *cell, struct clp_measures *measures)
+{
+    CLP_SET_DEVICE(1, cell->tensors[0]);
+    CLP_SET_DEVICE(2, cell->tensors[1]);
+    CLP_SET_DEVICE(3, cell->tensors[2]);
+    CLP_SET_DEVICE(4, cell->tensors[3]);
+    measures->device_time = cell->time;
+    measures->device_wait = cell->wait;
+    measures->launches = cell->launches;
+}
+
 static void set_tallies(const struct clp_tally_cell *cell, uint32_t sources, struct clp_measures *measures)
 {
     if (sources & CLP_TALLY_SOURCE_IO) {
@@ -127,6 +147,8 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
         measures.allocated = block->heap[line].allocated;
         measures.blocks = block->heap[line].blocks;
     }
+    if (block->devices != NULL)
+        set_devices(&block->devices[line], &measures);
     if (block->tallies != NULL)
         set_tallies(&block->tallies[line], wish->tallies, &measures);
     if (wish->called && block->called != NULL)
@@ -368,6 +390,7 @@ clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_
     profile->meta.has_memory = (wish->parts & CLP_PART_MEMORY) != 0;
     profile->meta.has_cpu = wish->cpu;
     profile->meta.has_called = wish->called;
+    profile->meta.has_device_time = wish->device_time;
     profile->meta.has_io = (wish->tallies & CLP_TALLY_SOURCE_IO) != 0;
     profile->meta.has_faults = (wish->tallies & CLP_TALLY_SOURCE_FAULTS) != 0;
     profile->meta.has_switches = (wish->tallies & CLP_TALLY_SOURCE_SWITCHES) != 0;

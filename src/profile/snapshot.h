@@ -20,6 +20,7 @@ struct clp_snapshot_wish {
     bool cpu;         /* processor time */
     uint32_t tallies; /* a sum of enum clp_tally_source */
     bool called;      /* what lines call */
+    bool device_time; /* what devices did */
     double nanos_per_tick;
 };
 

@@ -537,7 +537,11 @@ static void add_counter_columns(struct report *report)
     static const enum clp_measure measures[] = {
         CLP_MEASURE_read,     CLP_MEASURE_written,     CLP_MEASURE_disk_read, CLP_MEASURE_faults,
         CLP_MEASURE_major_faults, CLP_MEASURE_switches, CLP_MEASURE_preemptions, CLP_MEASURE_counter1,
-        CLP_MEASURE_counter2, CLP_MEASURE_counter3, CLP_MEASURE_counter4};
+        CLP_MEASURE_counter2, CLP_MEASURE_counter3, CLP_MEASURE_counter4,  CLP_MEASURE_device1_allocated,
+        CLP_MEASURE_device1_net, CLP_MEASURE_device1_peak, CLP_MEASURE_device2_allocated, CLP_MEASURE_device2_net,
+        CLP_MEASURE_device2_peak, CLP_MEASURE_device3_allocated, CLP_MEASURE_device3_net, CLP_MEASURE_device3_peak,
+        CLP_MEASURE_device4_allocated, CLP_MEASURE_device4_net, CLP_MEASURE_device4_peak, CLP_MEASURE_device_time,
+        CLP_MEASURE_device_wait};
 
     for (size_t i = 0; i < sizeof measures / sizeof *measures; i++)
         if (clp_profile_lacks(&report->profile->meta, measures[i]) == NULL)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 #include "base/escape.h"
-#include "profile/counters.h"
+#include "profile/named.h"
 #include <string.h>
 
 static const char source_title[] = "  Line Contents";
 
-/* The title of the column: the name of the program's own counter, which needs `made`, or what the table of measures
+/* The title of the column: the name of a counter or device, which needs `made`, or what the table of measures
  * has. */
 static const char *title_of(const struct clp_table *table, const struct clp_column *column, struct clp_buf *made)
 {
-    const char *name = table->meta != NULL ? clp_counter_named(table->meta, column->measure) : NULL;
+    const char *what = "";
+    const char *name = table->meta != NULL ? clp_named_of(table->meta, column->measure, &what) : NULL;
 
     if (name == NULL)
         return column->title;
     clp_buf_cut(made, 0);
     clp_escape_add_text(made, name);
-    if (clp_measure_rows[column->measure].merge == CLP_MERGE_MAX)
-        clp_buf_add_text(made, " most");
+    clp_buf_add_format(made, "%s%s", what[0] != 0 ? " " : "", what);
     table->out->failed |= made->failed;
     return clp_buf_text(made);
 }

@@ -327,7 +327,7 @@ class Profile:
         heap = memory and self.has_heap
         known = {"times": True, "memory": memory and self.has_memory, "heap": heap, "native": heap}
         known.update((name.removeprefix("has_"), value) for name, value in self.meta.items()
-                     if name.startswith(("has_cpu", "has_queue", "has_called", "has_io", "has_faults", "has_switches", "counter")))
+                     if name.startswith(("has_cpu", "has_queue", "has_called", "has_io", "has_faults", "has_switches", "has_device_time", "counter", "device")))
         table = {told(m): m.column for m in MEASURES if m.needs == "times"}
         table["below_resolution"] = "below_resolution"
         table.update((told(m), m.column) for m in MEASURES if known.get(m.needs))

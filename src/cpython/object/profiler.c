@@ -30,15 +30,16 @@ static bool read_context(PyObject **context)
 static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
-                            "leak_limit", "started", "source", "cpu", "counters", "native", "context", NULL};
+                            "leak_limit", "started", "source", "cpu", "counters", "native", "context",
+                            "tensors", "cuda", NULL};
     struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
     const char *counters = "";
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspO:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspOpp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
                                      &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu,
-                                     &counters, &wishes.native, &wishes.context) ||
+                                     &counters, &wishes.native, &wishes.context, &wishes.tensors, &wishes.cuda) ||
         !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) ||
         !clp_setup_read_counters(counters, &wishes.tallies))
         return NULL;

@@ -9,8 +9,9 @@
 #include "cpython/memory/native.h"
 #include "cpython/recorder/cpu_time.h"
 #include "engine/called.h"
+#include "engine/devices.h"
 #include "cpython/recorder/program_counters.h"
-#include "profile/counters.h"
+#include "profile/named.h"
 #include "cpython/recorder/own_work.h"
 #include "cpython/recorder/recorder.h"
 #include "setup.h"
@@ -91,7 +92,7 @@ static uint64_t began_ticks(const struct clp_profiler *self)
 static uint32_t parts_of(const struct clp_code_window *window)
 {
     return (window->memory ? CLP_PART_MEMORY : 0) |
-           (window->recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED));
+           (window->recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED | CLP_PART_DEVICES));
 }
 
 static void start_header(const struct clp_profiler *self, struct clp_live_header *header)
@@ -118,6 +119,8 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     header->tallies = self->window.tallies;
     header->called = self->window.called;
     clp_program_counters_titles(header->counters);
+    clp_devices_names(header->devices);
+    header->device_time = (self->window.devices & CLP_DEVICE_TIME) != 0;
     clp_identity_here(&header->who);
     header->user = clp_identity_user();
     add_version(header->python, sizeof header->python);
@@ -331,8 +334,20 @@ static clp_status fill_counters(struct clp_profile *profile)
 
     clp_program_counters_titles(titles);
     for (size_t i = 0; i < CLP_TALLY_COUNTERS && status == CLP_OK; i++)
-        status = clp_profile_set_text(profile, clp_counter_name(&profile->meta, i),
+        status = clp_profile_set_text(profile, clp_named_name(&profile->meta, CLP_NAMED_COUNTER + i),
                                       titles[i][0] != 0 ? titles[i] : NULL);
+    return status;
+}
+
+static clp_status fill_devices(const struct clp_code_window *window, struct clp_profile *profile)
+{
+    char names[CLP_DEVICES][CLP_DEVICE_NAME];
+    clp_status status = CLP_OK;
+
+    clp_devices_names(names);
+    for (size_t i = 0; i < CLP_DEVICES && (window->devices & CLP_DEVICE_TENSORS) != 0 && status == CLP_OK; i++)
+        status = clp_profile_set_text(profile, clp_named_name(&profile->meta, CLP_NAMED_DEVICE + i),
+                                      names[i][0] != 0 ? names[i] : NULL);
     return status;
 }
 
@@ -363,6 +378,8 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
         status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
         status = fill_counters(profile);
+    if (status == CLP_OK)
+        status = fill_devices(&self->window, profile);
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->tracer, recorder->tracer->name);
     if (status == CLP_OK && meta->has_memory)
@@ -424,6 +441,7 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
         .cpu = window->cpu,
         .tallies = window->tallies,
         .called = window->called,
+        .device_time = (window->devices & CLP_DEVICE_TIME) != 0,
         .nanos_per_tick = clp_clock_nanos_per_tick(&recorder->clock),
     };
     status = clp_snapshot_take_view(&window->view, &copy, &wish, profile);

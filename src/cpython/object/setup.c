@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "setup.h"
+#include "engine/devices.h"
 #include "engine/tallies.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/windows/around_costs.h"
@@ -53,6 +54,12 @@ bool clp_setup_read_counters(const char *names, uint32_t *tallies)
     PyErr_Format(PyExc_ValueError, "counters are names of 'io', 'faults' and 'switches' with commas between them, "
                                    "not '%s'", names);
     return false;
+}
+
+/* What the wishes want of enum clp_device_source. */
+static uint32_t devices_of(const struct clp_wishes *wishes)
+{
+    return (wishes->tensors != 0 ? CLP_DEVICE_TENSORS : 0) | (wishes->cuda != 0 ? CLP_DEVICE_TIME : 0);
 }
 
 static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -177,8 +184,9 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     if (!set_up_memory(recorder, wishes->memory) || !set_up_statements(recorder, statements))
         return false;
     clp_code_window_init(&self->window, recorder,
-                         wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0, wishes->cpu != 0, wishes->tallies,
-                         wishes->native != 0 && clp_around_is_carried(recorder));
+                         wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0,
+                         wishes->cpu != 0, wishes->tallies, wishes->native != 0 && clp_around_is_carried(recorder),
+                         devices_of(wishes));
     self->context = Py_XNewRef(wishes->context);
     self->window.limit = self->context;
     self->window.owner = (PyObject *)self;

@@ -207,7 +207,7 @@ static bool try_out(struct clp_recorder *recorder, struct trial *trial)
 {
     struct clp_costs costs = recorder->engine.costs;
 
-    clp_code_window_init(&trial->window, recorder, false, false, 0, true);
+    clp_code_window_init(&trial->window, recorder, false, false, 0, true, 0);
     bool done = measure(trial), alone = clp_starting_is_alone(recorder, &trial->window.view);
     clp_code_window_clear(&trial->window);
     if (done && alone) {

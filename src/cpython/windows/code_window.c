@@ -342,7 +342,7 @@ void clp_code_window_end(struct clp_code_window *window)
 /* ---- beginning and end ---- */
 
 void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory,
-                          bool cpu, uint32_t tallies, bool called)
+                          bool cpu, uint32_t tallies, bool called, uint32_t devices)
 {
     *window = (struct clp_code_window){.recorder = recorder, .memory = memory};
     clp_view_init(&window->view, &recorder->views, false);
@@ -353,6 +353,7 @@ void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *r
     window->tallies = clp_tally_reads_start(recorder, tallies);
     window->called = called && clp_engine_add_parts(&recorder->engine, CLP_PART_CALLED);
     recorder->with_called += window->called;
+    window->devices = devices != 0 && clp_engine_add_parts(&recorder->engine, CLP_PART_DEVICES) ? devices : 0;
     clp_program_counters_join(recorder);
 }
 

@@ -74,7 +74,7 @@ bool clp_starting_is_alone(const struct clp_recorder *recorder, const struct clp
  * engine cannot forget that, the functions of the calibration stay in it, and belong to no window. */
 static bool try_out(struct clp_recorder *recorder, struct trial *trial, const char *name)
 {
-    clp_code_window_init(&trial->window, recorder, false, false, 0, false);
+    clp_code_window_init(&trial->window, recorder, false, false, 0, false, 0);
     bool done = measure(trial, name), alone = clp_starting_is_alone(recorder, &trial->window.view);
     clp_code_window_clear(&trial->window);
     if (!done && recorder->windows == 0)

@@ -17,7 +17,8 @@ uint64_t clp_live_layout(void)
                             sizeof(struct clp_call),        sizeof(struct clp_call_area),
                             sizeof(struct clp_call_sum),    sizeof(struct clp_gc_cell),
                             sizeof(struct clp_cpu_cell),    sizeof(struct clp_tally_cell),
-                            sizeof(struct clp_called_cell), sizeof(void *)};
+                            sizeof(struct clp_called_cell), sizeof(struct clp_device_cell),
+                            sizeof(void *)};
     uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -56,6 +56,8 @@ struct clp_live_header {
     uint32_t called;         /* 1: what lines call was counted */
     uint32_t tallies;        /* which tallies are kept, a sum of enum clp_tally_source */
     char counters[CLP_TALLY_COUNTERS][CLP_TALLY_NAME]; /* the program's own counters; "": none */
+    char devices[CLP_DEVICES][CLP_DEVICE_NAME]; /* whose tensors are counted; "": none */
+    uint32_t device_time;    /* 1: the time of devices was counted */
     uint32_t locked;         /* the process holds a lock on the file as long as it uses the file (filelock.h) */
 };
 

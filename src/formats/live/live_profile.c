@@ -2,7 +2,7 @@
 #include "live_profile.h"
 #include "live_threads.h"
 #include "os/proc.h"
-#include "profile/counters.h"
+#include "profile/named.h"
 #include "profile/snapshot.h"
 #include "profile/texts.h"
 #include <string.h>
@@ -142,7 +142,10 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
         status = clp_profile_set_text(profile, &meta->memory, clp_memory_name(header->memory));
     for (size_t i = 0; i < CLP_TALLY_COUNTERS && status == CLP_OK; i++)
         if (header->counters[i][0] != 0 && memchr(header->counters[i], 0, CLP_TALLY_NAME) != NULL)
-            status = clp_profile_set_text(profile, clp_counter_name(meta, i), header->counters[i]);
+            status = clp_profile_set_text(profile, clp_named_name(meta, CLP_NAMED_COUNTER + i), header->counters[i]);
+    for (size_t i = 0; i < CLP_DEVICES && status == CLP_OK; i++)
+        if (header->devices[i][0] != 0 && memchr(header->devices[i], 0, CLP_DEVICE_NAME) != NULL)
+            status = clp_profile_set_text(profile, clp_named_name(meta, CLP_NAMED_DEVICE + i), header->devices[i]);
     if (status == CLP_OK && reader->command != NULL)
         status = clp_profile_set_text(profile, &meta->command, reader->command);
     return status;
@@ -224,7 +227,8 @@ clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_prof
     if (!add_sums(reader))
         return CLP_NO_MEMORY;
     const struct clp_snapshot_wish wish = {reader->engine.parts, reader->header->cpu != 0,
-                                            reader->header->tallies, reader->header->called != 0, rate};
+                                            reader->header->tallies, reader->header->called != 0,
+                                            reader->header->device_time != 0, rate};
     clp_status status = clp_snapshot_take_view(&reader->view, &copy, &wish, profile);
     drop_sums(&reader->engine);
     if (status == CLP_OK)

@@ -55,6 +55,20 @@ static void tidy_tallies(struct clp_tally_cell *tallies)
         clp_live_limit(&tallies->most[i]);
 }
 
+static void tidy_devices(struct clp_device_cell *devices)
+{
+    for (size_t i = 0; i < CLP_DEVICES; i++) {
+        struct clp_tensor_cell *tensors = &devices->tensors[i];
+        clp_live_limit_count(&tensors->allocated);
+        clp_live_limit_count(&tensors->freed);
+        clp_live_limit(&tensors->reserved);
+        clp_live_limit_count(&tensors->peak);
+    }
+    clp_live_limit_count(&devices->time);
+    clp_live_limit_count(&devices->wait);
+    clp_live_limit_count(&devices->launches);
+}
+
 void clp_live_tidy_totals(struct clp_engine_totals *totals)
 {
     clp_live_limit_to(&totals->correction, CLP_LIVE_MOST_CORRECTION);
@@ -82,6 +96,8 @@ void clp_live_tidy_block(struct clp_block *block)
             tidy_tallies(&block->tallies[i]);
         if (block->called != NULL)
             tidy_called(&block->called[i]);
+        if (block->devices != NULL)
+            tidy_devices(&block->devices[i]);
     }
 }
 

@@ -226,7 +226,7 @@ static void count_far_code(const char *tracer)
     cr_assert(clp_tracer_start(&recorder, tracer));
     cr_assert_gt(recorder.engine.costs.line, 0, "calibration found no cost");
     cr_assert_eq(recorder.engine.functions.count, 0, "calibration left its functions behind");
-    clp_code_window_init(&window, &recorder, false, false, 0, false);
+    clp_code_window_init(&window, &recorder, false, false, 0, false, 0);
     cr_assert(clp_code_window_open(&window));
     PyObject *function = PyFunction_New((PyObject *)code, globals);
     cr_assert(clp_tracer_select(&window, function, name, false));
