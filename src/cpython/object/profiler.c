@@ -4,10 +4,14 @@
 #include "bridge/load.h"
 #include "bridge/rendering.h"
 #include "cpython/memory/hooks.h"
+#include "cpython/recorder/device_time.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/own_work.h"
+#include "engine/devices.h"
 #include "cpython/windows/prepare.h"
 #include "profiler_run.h"
+#include "cpython/recorder/device_time.h"
+#include "engine/devices.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/windows/cython_selecting.h"
 #include "cpython/windows/select.h"
@@ -271,6 +275,9 @@ static PyObject *profiler_gate(PyObject *self, PyObject *open)
 
 static bool reset(struct clp_code_window *window)
 {
+    if (window->devices & CLP_DEVICE_TIME)
+        clp_device_time_look();
+    window->outside = clp_device_time_outside();
     if (clp_view_reset(&window->view, clp_clock_read(&window->recorder->clock)) == CLP_OK)
         return true;
     PyErr_NoMemory();
