@@ -3,8 +3,8 @@
 #include "device_sums.h"
 #include "launches.h"
 #include "os/clock.h"
+#include "os/identity.h"
 #include "os/thread.h"
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,11 +168,6 @@ static void in_child(void)
     __atomic_store_n(&session.runs, false, __ATOMIC_RELEASE);
 }
 
-static void watch_forks(void)
-{
-    (void)pthread_atfork(NULL, NULL, in_child);
-}
-
 static bool failed(struct clp_session_fault *fault, const char *function, int number)
 {
     *fault = (struct clp_session_fault){function, number};
@@ -218,7 +213,7 @@ static void give_up(void)
 
 bool clp_session_start(void *library, const struct clp_session_wish *wish, struct clp_session_fault *fault)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static bool watched;
     uint32_t version = 0;
 
     *fault = (struct clp_session_fault){0};
@@ -229,7 +224,9 @@ bool clp_session_start(void *library, const struct clp_session_wish *wish, struc
     if (!clp_cupti_is_known(version) ||
         failed(fault, "cuptiSubscribe", session.cupti.subscribe(&session.subscriber, on_call, NULL)))
         return false;
-    (void)pthread_once(&once, watch_forks);
+    if (!watched)
+        clp_identity_at_fork(in_child);
+    watched = true;
     clp_launches_prepare();
     session.wish = *wish;
     session.number++;
