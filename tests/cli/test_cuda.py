@@ -211,6 +211,31 @@ def test_forks(profiled):
     assert launched(profile) == {"kernel": (10, 1), "after": (20, 1)}
 
 
+def test_a_profiler_in_the_child_of_a_fork_keeps_off_cupti(profiled):
+    profiled("""
+        import clineprof
+        load_cuda()
+        def launch():
+            cuda.cudaLaunchKernel(10)
+        profiler = clineprof.Profiler(cuda=True, memory=False)
+        profiler(launch)
+        @profile
+        def work():
+            launch()
+            pid = os.fork()
+            if pid == 0:
+                before = cupti_.stub_touched()
+                launch()
+                function, = clineprof.Profile(profiler.snapshot()).functions
+                profiler.close()
+                os._exit(2 * sum(function["launches"]) + (before != cupti_.stub_touched()))
+            assert os.waitpid(pid, 0)[1] == 0
+            function, = clineprof.Profile(profiler.snapshot()).functions
+            assert sum(function["launches"]) == 1
+        work()
+    """, cuda=None)
+
+
 def test_a_child_may_be_the_first_to_use_cuda(profiled):
     profile, told, _ = profiled("""
         @profile

@@ -129,7 +129,9 @@ static void *find_library(void)
 
 bool clp_device_time_waits(void)
 {
-    return device_time.wanted != 0 && !device_time.refused && !device_time.ended && !clp_session_runs();
+    /* in the child of a process that has listened CUDA does not work */
+    return device_time.wanted != 0 && !device_time.refused && !device_time.ended && !clp_session_runs() &&
+           (device_time.process == 0 || clp_device_time_began());
 }
 
 void clp_device_time_try(void)
