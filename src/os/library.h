@@ -8,7 +8,7 @@
 /* The loaded library of this name, or path; NULL: it is not loaded. Nothing is loaded. */
 void *clp_library_loaded(const char *name);
 
-/* A loaded library whose file's name begins so, such as "libcupti.so"; NULL: there is none. */
+/* A loaded library whose file's name begins so, such as "libcupti"; NULL: there is none. */
 void *clp_library_loaded_like(const char *start);
 
 /* Loads a library, which then stays loaded; NULL: it cannot be loaded. */

@@ -118,7 +118,7 @@ static void *load_from_toolkit(void)
 /* The CUPTI of the program. Only where it has none, one is loaded: the program may load the same later. */
 static void *find_library(void)
 {
-    void *found = clp_library_loaded_like("libcupti.so");
+    void *found = clp_library_loaded_like("libcupti");
 
     if (found == NULL)
         found = load_from_packages();
