@@ -98,7 +98,8 @@ static void say_no_cuda(const struct clp_run_options *options, const struct clp_
 
     clp_buf_init(&text, &mem);
     clp_buf_add_text(&text, "--cuda: ");
-    if (options->cuda && profile->function_count != 0 && clp_device_time_explain(&text))
+    bool of_children = profile->meta.has_device_time != 0 && !clp_device_time_began();
+    if (options->cuda && profile->function_count != 0 && !of_children && clp_device_time_explain(&text))
         clp_console_complain(me, clp_buf_text(&text));
     clp_buf_clear(&text);
 }

@@ -249,7 +249,22 @@ def test_a_child_may_be_the_first_to_use_cuda(profiled):
             os.waitpid(pid, 0)
             work()
     """, "--prof-child-procs")
-    assert launched(profile) == {"kernel": (20, 2)}
+    assert launched(profile) == {"kernel": (20, 2)} and told == ""
+
+
+def test_only_a_child_uses_cuda(profiled):
+    profile, told, _ = profiled("""
+        @profile
+        def work():
+            load_cuda()
+            cuda.cudaLaunchKernel(10)  # kernel
+        if os.fork() == 0:
+            work()
+        else:
+            os.wait()
+            profile(load_cuda)
+    """, "--prof-child-procs")
+    assert launched(profile) == {"kernel": (10, 1)} and told == ""
 
 
 def test_windows(tmp_path, libraries, monkeypatch):
@@ -286,8 +301,9 @@ def test_windows(tmp_path, libraries, monkeypatch):
     second.stop()
     work(1000)
     assert counted(first) == (11, 2) and counted(second) == (110, 2)
-    second.reset()
     second.start()
+    work(100000)
+    second.reset()
     work(10000)
     assert counted(first) == (11, 2) and counted(second) == (10000, 1)
     first.close()
@@ -315,6 +331,29 @@ def test_what_was_counted_survives_a_kill(tmp_path, libraries):
     time, launches = launched(profile)["kernel"]
     assert launches >= 20 and time == 10 * launches
     assert launches <= sums(profile, "hits")["kernel"][0]
+
+
+def test_a_profiler_warns_once_where_cupti_cannot_be_used(profiled):
+    _, _, out = profiled("""
+        import clineprof, warnings
+        def work():
+            cuda.cudaLaunchKernel(10)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            profiler = clineprof.Profiler(cuda=True)
+            profiler(work)
+            profiler.snapshot()
+            load_cuda()
+            work()
+            for _ in range(2):
+                function, = clineprof.Profile(profiler.snapshot()).functions
+        for warning in told:
+            print(warning.category.__name__, os.path.basename(warning.filename), warning.message)
+        profile(print)
+    """, "--no-cuda", cuda=None, variables={"STUB_FAIL": "cuptiSubscribe", "STUB_ERROR": "15"})
+    assert out.splitlines()[0] == ("RuntimeWarning prog.py clineprof: the time of devices is missing, because "
+                                   "cuptiSubscribe of CUPTI failed with error 15")
+    assert out.count("RuntimeWarning") == 1
 
 
 def test_another_subscriber(profiled):

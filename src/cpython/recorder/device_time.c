@@ -201,6 +201,11 @@ struct clp_device_outside clp_device_time_outside(void)
     return clp_device_time_began() ? clp_device_sums_outside() : (struct clp_device_outside){0};
 }
 
+bool clp_device_time_failed(void)
+{
+    return device_time.wanted != 0 && (device_time.refused || device_time.lacks_library);
+}
+
 bool clp_device_time_explain(struct clp_buf *text)
 {
     const struct clp_session_fault *fault = &device_time.fault;
@@ -215,7 +220,7 @@ bool clp_device_time_explain(struct clp_buf *text)
                                "nvidia-cuda-cupti, or set CUDA_HOME");
     else if (!device_time.refused)
         clp_buf_add_text(text, "the time of devices is missing, because the program did not load CUDA (libcuda.so.1)");
-    else if (fault->number == CLP_CUPTI_TAKEN)
+    else if (fault->function != NULL && fault->number == CLP_CUPTI_TAKEN)
         clp_buf_add_text(text, "the time of devices is missing, because another profiler has CUPTI, such as torch.profiler "
                                "or Nsight; " JOIN);
     else if (fault->function != NULL)

@@ -35,6 +35,9 @@ bool clp_device_time_began(void);
 /* What is on no line, since the start of the process. */
 struct clp_device_outside clp_device_time_outside(void);
 
+/* Is the time of devices missing, or does it end early, though the program uses CUDA? */
+bool clp_device_time_failed(void);
+
 /* Adds a sentence that says why the time of devices is missing, or where it ends. False: nothing is wrong. */
 bool clp_device_time_explain(struct clp_buf *text);
 
