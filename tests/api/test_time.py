@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Time by line. Nothing here depends on how fast the machine is: sleeps have a known length at least. What a line has
-at most is tried again where it is more, because the line may have waited for the processor."""
+at most is tried again where it is more, because the line may have waited for the processor. So is what it awaits at
+least: a task may lose the processor between asking for a time and awaiting it."""
 
 import collections
 import dis
@@ -182,7 +183,7 @@ def test_suspended_time_is_not_time(ran):
 def test_await(ran):
     awaits, through = ran.line("awaiting", "awaits"), ran.line("awaiting", "awaits through")
     blocks = ran.line("awaiting", "blocks")
-    assert awaits["await"] >= 49 * MS and through["await"] >= 19 * MS
+    steady(awaits["await"] >= 49 * MS and through["await"] >= 19 * MS, awaits, through)
     assert blocks["await"] == 0 and blocks["time"] >= 19 * MS
     steady(awaits["time"] < 25 * MS and through["time"] < 10 * MS, awaits, through)
     steady(ran.profile.function("awaiting")["total"] < awaits["await"])
@@ -194,15 +195,14 @@ def test_interleaving_tasks(ran):
     assert (busy["hits"], waits["hits"]) == (9, 9)
     assert busy["time"] >= 59 * MS and busy["await"] == 0
     # while one task was busy the others waited: that is await, never time
-    assert waits["await"] >= 59 * MS
-    steady(waits["time"] < 0.2 * busy["time"], waits)
+    steady(waits["await"] >= 59 * MS and waits["time"] < 0.2 * busy["time"], waits)
 
 
 @tried_again
 def test_async_generator(ran):
     assert ran.line("slow_consumer", "works on ticks")["time"] >= 59 * MS
-    assert ran.line("slow_consumer", "takes ticks")["await"] >= 29 * MS
-    assert ran.line("ticks", "between ticks")["await"] >= 29 * MS
+    steady(ran.line("slow_consumer", "takes ticks")["await"] >= 29 * MS)
+    steady(ran.line("ticks", "between ticks")["await"] >= 29 * MS)
     steady(ran.line("ticks", "between ticks")["time"] < 15 * MS)
     steady(ran.line("ticks", "tick")["time"] < 5 * MS)
 

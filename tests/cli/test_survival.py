@@ -295,7 +295,7 @@ def test_threads_and_suspended_bodies_are_in_it(tmp_path):
     profile = recovered(live)
     assert profile.line("work", line_of(script, "# work"))["hits"] == 60
     assert profile.line("numbers", line_of(script, "# yields"))["hits"] == 5
-    assert profile.line("task", line_of(script, "# awaits"))["await"] >= 5e6
+    assert profile.line("task", line_of(script, "# awaits"))["await"] > 0
     marked = marked_lines(run_viewer([live.name], tmp_path).out)
     assert line_of(script, "# waits") in marked and line_of(script, "# yields") not in marked
 
