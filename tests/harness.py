@@ -44,11 +44,11 @@ set_trace(held)
 
 
 class Disturbed(AssertionError):
-    """A measured time is not what it must be: another process may have had the processor."""
+    """What was measured is not what it must be: another process may have had the processor, or shared memory."""
 
 
 def steady(holds, *told):
-    """Asserts what holds of measured times unless the machine disturbs the run; for tests that are @tried_again."""
+    """Asserts what holds unless the rest of the machine disturbs the measurement; for tests that are @tried_again."""
     if not holds:
         raise Disturbed(*told)
 
@@ -65,8 +65,8 @@ class Anew:
 
 
 def tried_again(test):
-    """For a test that compares measured times (`steady`): another process may take the processor between two readings of
-    a clock. A test that is disturbed five times in a row has found a fault. What else it asserts must hold at once."""
+    """For a test that compares what was measured (`steady`): another process may take the processor between two readings
+    of a clock. A test that is disturbed five times in a row has found a fault. What else it asserts must hold at once."""
 
     @functools.wraps(test)
     def attempts(*arguments, **named):
