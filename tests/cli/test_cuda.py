@@ -406,6 +406,21 @@ def test_without_cupti(profiled, tmp_path):
                     "nvidia-cuda-cupti, or set CUDA_HOME\n")
 
 
+def test_an_error_of_the_program_stays_while_cupti_is_looked_for(profiled, tmp_path):
+    _, _, out = profiled("""
+        sys.path[:] = [p for p in sys.path if not os.path.exists(p + "/nvidia")]
+        load_cuda(cupti=False)
+        @profile
+        def work():
+            try:
+                ctypes.CDLL("/no/such.so")
+            except OSError:
+                print("no such library")
+        work()
+    """, variables={"CUDA_HOME": str(tmp_path)})
+    assert "no such library\n" in out
+
+
 def test_cupti_is_loaded_from_where_packages_put_it(profiled, tmp_path, libraries):
     for folder, home in ("site/nvidia/cuda_cupti/lib", None), ("home/extras/CUPTI/lib64", tmp_path / "home"):
         (tmp_path / folder).mkdir(parents=True)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "device_time.h"
+#include "cpython/compat/raised.h"
 #include "cpython/memory/thread_here.h"
 #include "cupti/launches.h"
 #include "cupti/session.h"
@@ -141,6 +142,7 @@ void clp_device_time_try(void)
         return;
     const struct clp_session_wish wish = {where, ask_for_look};
     struct clp_own_work work = clp_own_work_begin(device_time.recorder);
+    struct clp_raised raised = clp_raised_take();
     void *library = find_library();
     device_time.lacks_library = library == NULL;
     if (library != NULL && clp_session_start(library, &wish, &device_time.fault))
@@ -149,6 +151,7 @@ void clp_device_time_try(void)
         device_time.refused = library != NULL;
     if (clp_device_time_began() && device_time.recorder->live.header != NULL)
         device_time.recorder->live.header->device_time = true;
+    clp_raised_give(raised);
     clp_own_work_end(device_time.recorder, work);
 }
 
