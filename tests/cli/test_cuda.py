@@ -286,6 +286,10 @@ def test_windows(tmp_path, libraries, monkeypatch):
         function, = clineprof.Profile(profiler.snapshot()).functions
         return sum(function["device_time"]), sum(function["launches"])
 
+    def outside(profiler):
+        meta = clineprof.Profile(profiler.snapshot()).meta
+        return meta["outside_launches"], meta["outside_device_time"], meta["lost_launches"]
+
     def missing(profiler):
         return not clineprof.Profile(profiler.snapshot()).meta["has_device_time"]
 
@@ -293,7 +297,8 @@ def test_windows(tmp_path, libraries, monkeypatch):
     assert missing(first)
     names["load_cuda"]()
     work(1)
-    assert counted(first) == (1, 1) and not names["cupti_"].stub_touched() == 0
+    names["cuda"].cudaLaunchKernel(50)
+    assert counted(first) == (1, 1) and outside(first) == (1, 50, 0)
     second.start()
     work(10)
     first.stop()
@@ -306,6 +311,7 @@ def test_windows(tmp_path, libraries, monkeypatch):
     second.reset()
     work(10000)
     assert counted(first) == (11, 2) and counted(second) == (10000, 1)
+    assert outside(first) == (1, 50, 0) and outside(second) == (0, 0, 0)
     first.close()
     assert names["cupti_"].stub_subscribed() == 1
     second.close()
@@ -349,8 +355,8 @@ def test_a_profiler_warns_once_where_cupti_cannot_be_used(profiled):
                 function, = clineprof.Profile(profiler.snapshot()).functions
         for warning in told:
             print(warning.category.__name__, os.path.basename(warning.filename), warning.message)
-        profile(print)
-    """, "--no-cuda", cuda=None, variables={"STUB_FAIL": "cuptiSubscribe", "STUB_ERROR": "15"})
+        profile(load_cuda)()
+    """, cuda=None, variables={"STUB_FAIL": "cuptiSubscribe", "STUB_ERROR": "15"})
     assert out.splitlines()[0] == ("RuntimeWarning prog.py clineprof: the time of devices is missing, because "
                                    "cuptiSubscribe of CUPTI failed with error 15")
     assert out.count("RuntimeWarning") == 1
