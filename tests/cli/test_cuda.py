@@ -318,6 +318,37 @@ def test_windows(tmp_path, libraries, monkeypatch):
     assert names["cupti_"].stub_subscribed() == 0
 
 
+def test_snapshots_while_threads_launch(profiled):
+    """Nothing is lost or counted twice, however often what CUPTI tells is put on lines meanwhile."""
+    profile, told, _ = profiled("""
+        import clineprof
+        load_cuda()
+        def one():
+            for i in range(3000):
+                cuda.cudaLaunchKernel(i)  # one
+        def other():
+            for i in range(3000):
+                cuda.cuLaunchKernel(7); cuda.cudaGraphLaunch(2, 1)  # other
+        for function in one, other:
+            profile(function)
+        profiler = clineprof.Profiler(cuda=True, memory=False)
+        profiler(one), profiler(other)
+        threads = [threading.Thread(target=f) for f in (one, other) * 2]
+        before = 0
+        for t in threads: t.start()
+        while any(t.is_alive() for t in threads):
+            launches = sum(sum(f["launches"]) for f in clineprof.Profile(profiler.snapshot()).functions)
+            assert launches >= before
+            before = launches
+            profiler.gate(True)
+        for t in threads: t.join()
+        launches = sum(sum(f["launches"]) for f in clineprof.Profile(profiler.snapshot()).functions)
+        assert launches == 2 * 3000 + 2 * 3000 * 3, launches
+    """)
+    assert launched(profile) == {"one": (2 * 3000 * 2999 // 2, 6000), "other": (2 * 3000 * 9, 18000)}
+    assert profile.meta["outside_launches"] == profile.meta["lost_launches"] == 0
+
+
 def test_what_was_counted_survives_a_kill(tmp_path, libraries):
     """The live file has what devices did up to about a second before."""
     (tmp_path / "prog.py").write_text(HEAD + textwrap.dedent("""
