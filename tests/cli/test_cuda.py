@@ -3,7 +3,6 @@
 program asked them for. That the real CUPTI's structures are as clineprof believes is not tested here."""
 import ctypes
 import importlib.util
-import os
 import pathlib
 import re
 import signal
@@ -45,7 +44,7 @@ def profiled(tmp_path, libraries):
     def profile(program, *options, code=0, cuda="--cuda", variables=()):
         (tmp_path / "prog.py").write_text(HEAD + textwrap.dedent(program))
         ended = run_ckernprof(["-l", *([cuda] if cuda else []), *options, "prog.py"], tmp_path,
-                              env={**os.environ, "STUB": str(libraries), **dict(variables)})
+                              env={"STUB": str(libraries), **dict(variables)})
         assert ended.code == code, ended.err
         return clineprof.load(tmp_path / "prog.py.lprof"), ended.err, ended.out
 
@@ -362,7 +361,7 @@ def test_what_was_counted_survives_a_kill(tmp_path, libraries):
             work()
             if time.monotonic() > START + 2.5: os.kill(os.getpid(), 9)
     """).replace("load_cuda()\n@", "load_cuda()\nSTART = time.monotonic()\n@"))
-    ended = run_ckernprof(["-l", "--cuda", "prog.py"], tmp_path, env={**os.environ, "STUB": str(libraries)})
+    ended = run_ckernprof(["-l", "--cuda", "prog.py"], tmp_path, env={"STUB": str(libraries)})
     assert ended.code == -signal.SIGKILL
     profile = clineprof.load(tmp_path / "prog.py.lprof.live")
     time, launches = launched(profile)["kernel"]
