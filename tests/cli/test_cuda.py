@@ -12,7 +12,7 @@ import textwrap
 import clineprof
 import pytest
 import stub
-from harness import run_ckernprof
+from harness import BUILD, run_ckernprof, run_python
 
 # how every program begins
 HEAD = """
@@ -208,6 +208,27 @@ def test_forks(profiled):
         work()
     """, "--prof-child-procs")
     assert launched(profile) == {"kernel": (10, 1), "after": (20, 1)}
+
+
+def test_records_that_come_after_the_window(tmp_path, libraries):
+    """What was launched in a window counts though its record comes later; what was launched later does not."""
+    (tmp_path / "prog.py").write_text(HEAD + textwrap.dedent("""
+        import clineprof
+        load_cuda()
+        def launch(n):
+            cuda.cudaLaunchKernel(n)
+        profiler = clineprof.Profiler(cuda=True, memory=False)
+        profiler(launch)
+        cupti_.stub_hold(1)
+        launch(10)
+        profiler.stop()
+        cupti_.stub_hold(0)
+        launch(1000)
+        function, = clineprof.Profile(profiler.snapshot()).functions
+        print(function["device_time"], function["launches"])
+    """))
+    ended = run_python(["prog.py"], tmp_path, env={"STUB": str(libraries), "PYTHONPATH": str(BUILD / "python")})
+    assert (ended.out, ended.err) == ("[10] [1]\n", "")
 
 
 def test_a_profiler_in_the_child_of_a_fork_keeps_off_cupti(profiled):
