@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is used of CUPTI, the library by which NVIDIA's devices tell what they did. It is the program's own copy: a second
- * one would collide with it. So nothing is linked, and types are declared here, as NVIDIA's headers describe them. */
+/* What is used of CUPTI, the library by which NVIDIA's devices tell what they did. It is the program's own copy: a
+ * second one would collide with it. So nothing is linked, and types are declared here, as NVIDIA's headers describe
+ * them. */
 #ifndef CLP_CUPTI_H
 #define CLP_CUPTI_H
 

@@ -174,14 +174,16 @@ static bool failed(struct clp_session_fault *fault, const char *function, int nu
     return number != CLP_CUPTI_SUCCESS;
 }
 
-/* Lets CUPTI tell of the functions that launch something or wait. They are known by their names, because each version of
- * CUDA has further ones. */
+/* Lets CUPTI tell of the functions that launch something or wait. They are known by their names, because each version
+ * of CUDA has further ones. */
 static bool enable_functions(struct clp_session_fault *fault)
 {
     const char *name = NULL;
 
     for (int domain = CLP_CUPTI_DRIVER; domain < CLP_CUPTI_DOMAINS; domain++) {
-        for (uint32_t i = 1; i < FUNCTIONS && session.cupti.get_callback_name(domain, i, &name) == CLP_CUPTI_SUCCESS; i++) {
+        for (uint32_t i = 1; i < FUNCTIONS; i++) {
+            if (session.cupti.get_callback_name(domain, i, &name) != CLP_CUPTI_SUCCESS)
+                break;
             session.deeds[domain][i] = clp_cupti_deeds(name);
             if (session.deeds[domain][i] != 0 &&
                 failed(fault, "cuptiEnableCallback", session.cupti.enable_callback(1, session.subscriber, domain, i)))

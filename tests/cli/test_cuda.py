@@ -3,7 +3,6 @@
 program asked them for. That the real CUPTI's structures are as clineprof believes is not tested here."""
 import ctypes
 import importlib.util
-import os
 import pathlib
 import re
 import signal
@@ -13,7 +12,7 @@ import textwrap
 import clineprof
 import pytest
 import stub
-from harness import run_ckernprof
+from harness import BUILD, run_ckernprof, run_python
 
 # how every program begins
 HEAD = """
@@ -45,7 +44,7 @@ def profiled(tmp_path, libraries):
     def profile(program, *options, code=0, cuda="--cuda", variables=()):
         (tmp_path / "prog.py").write_text(HEAD + textwrap.dedent(program))
         ended = run_ckernprof(["-l", *([cuda] if cuda else []), *options, "prog.py"], tmp_path,
-                              env={**os.environ, "STUB": str(libraries), **dict(variables)})
+                              env={"STUB": str(libraries), **dict(variables)})
         assert ended.code == code, ended.err
         return clineprof.load(tmp_path / "prog.py.lprof"), ended.err, ended.out
 
@@ -211,6 +210,27 @@ def test_forks(profiled):
     assert launched(profile) == {"kernel": (10, 1), "after": (20, 1)}
 
 
+def test_records_that_come_after_the_window(tmp_path, libraries):
+    """What was launched in a window counts though its record comes later; what was launched later does not."""
+    (tmp_path / "prog.py").write_text(HEAD + textwrap.dedent("""
+        import clineprof
+        load_cuda()
+        def launch(n):
+            cuda.cudaLaunchKernel(n)
+        profiler = clineprof.Profiler(cuda=True, memory=False)
+        profiler(launch)
+        cupti_.stub_hold(1)
+        launch(10)
+        profiler.stop()
+        cupti_.stub_hold(0)
+        launch(1000)
+        function, = clineprof.Profile(profiler.snapshot()).functions
+        print(function["device_time"], function["launches"])
+    """))
+    ended = run_python(["prog.py"], tmp_path, env={"STUB": str(libraries), "PYTHONPATH": str(BUILD / "python")})
+    assert (ended.out, ended.err) == ("[10] [1]\n", "")
+
+
 def test_a_profiler_in_the_child_of_a_fork_keeps_off_cupti(profiled):
     profiled("""
         import clineprof
@@ -286,6 +306,10 @@ def test_windows(tmp_path, libraries, monkeypatch):
         function, = clineprof.Profile(profiler.snapshot()).functions
         return sum(function["device_time"]), sum(function["launches"])
 
+    def outside(profiler):
+        meta = clineprof.Profile(profiler.snapshot()).meta
+        return meta["outside_launches"], meta["outside_device_time"], meta["lost_launches"]
+
     def missing(profiler):
         return not clineprof.Profile(profiler.snapshot()).meta["has_device_time"]
 
@@ -293,7 +317,8 @@ def test_windows(tmp_path, libraries, monkeypatch):
     assert missing(first)
     names["load_cuda"]()
     work(1)
-    assert counted(first) == (1, 1) and not names["cupti_"].stub_touched() == 0
+    names["cuda"].cudaLaunchKernel(50)
+    assert counted(first) == (1, 1) and outside(first) == (1, 50, 0)
     second.start()
     work(10)
     first.stop()
@@ -306,10 +331,42 @@ def test_windows(tmp_path, libraries, monkeypatch):
     second.reset()
     work(10000)
     assert counted(first) == (11, 2) and counted(second) == (10000, 1)
+    assert outside(first) == (1, 50, 0) and outside(second) == (0, 0, 0)
     first.close()
     assert names["cupti_"].stub_subscribed() == 1
     second.close()
     assert names["cupti_"].stub_subscribed() == 0
+
+
+def test_snapshots_while_threads_launch(profiled):
+    """Nothing is lost or counted twice, however often what CUPTI tells is put on lines meanwhile."""
+    profile, told, _ = profiled("""
+        import clineprof
+        load_cuda()
+        def one():
+            for i in range(3000):
+                cuda.cudaLaunchKernel(i)  # one
+        def other():
+            for i in range(3000):
+                cuda.cuLaunchKernel(7); cuda.cudaGraphLaunch(2, 1)  # other
+        for function in one, other:
+            profile(function)
+        profiler = clineprof.Profiler(cuda=True, memory=False)
+        profiler(one), profiler(other)
+        threads = [threading.Thread(target=f) for f in (one, other) * 2]
+        before = 0
+        for t in threads: t.start()
+        while any(t.is_alive() for t in threads):
+            launches = sum(sum(f["launches"]) for f in clineprof.Profile(profiler.snapshot()).functions)
+            assert launches >= before
+            before = launches
+            profiler.gate(True)
+        for t in threads: t.join()
+        launches = sum(sum(f["launches"]) for f in clineprof.Profile(profiler.snapshot()).functions)
+        assert launches == 2 * 3000 + 2 * 3000 * 3, launches
+    """)
+    assert launched(profile) == {"one": (2 * 3000 * 2999 // 2, 6000), "other": (2 * 3000 * 9, 18000)}
+    assert profile.meta["outside_launches"] == profile.meta["lost_launches"] == 0
 
 
 def test_what_was_counted_survives_a_kill(tmp_path, libraries):
@@ -325,7 +382,7 @@ def test_what_was_counted_survives_a_kill(tmp_path, libraries):
             work()
             if time.monotonic() > START + 2.5: os.kill(os.getpid(), 9)
     """).replace("load_cuda()\n@", "load_cuda()\nSTART = time.monotonic()\n@"))
-    ended = run_ckernprof(["-l", "--cuda", "prog.py"], tmp_path, env={**os.environ, "STUB": str(libraries)})
+    ended = run_ckernprof(["-l", "--cuda", "prog.py"], tmp_path, env={"STUB": str(libraries)})
     assert ended.code == -signal.SIGKILL
     profile = clineprof.load(tmp_path / "prog.py.lprof.live")
     time, launches = launched(profile)["kernel"]
@@ -349,8 +406,8 @@ def test_a_profiler_warns_once_where_cupti_cannot_be_used(profiled):
                 function, = clineprof.Profile(profiler.snapshot()).functions
         for warning in told:
             print(warning.category.__name__, os.path.basename(warning.filename), warning.message)
-        profile(print)
-    """, "--no-cuda", cuda=None, variables={"STUB_FAIL": "cuptiSubscribe", "STUB_ERROR": "15"})
+        profile(load_cuda)()
+    """, cuda=None, variables={"STUB_FAIL": "cuptiSubscribe", "STUB_ERROR": "15"})
     assert out.splitlines()[0] == ("RuntimeWarning prog.py clineprof: the time of devices is missing, because "
                                    "cuptiSubscribe of CUPTI failed with error 15")
     assert out.count("RuntimeWarning") == 1

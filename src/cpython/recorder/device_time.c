@@ -216,19 +216,19 @@ bool clp_device_time_explain(struct clp_buf *text)
     if (clp_device_time_began() && device_time.other == NULL)
         return false;
     if (device_time.other != NULL)
-        clp_buf_add_format(text, "the time of devices %s the program began to use %s, which needs CUPTI for itself; " JOIN,
-                           clp_device_time_began() ? "ends where" : "is missing, because", device_time.other);
+        clp_buf_add_format(text, "the time of devices %s the program began to use %s, which needs CUPTI for itself; "
+                           JOIN, clp_device_time_began() ? "ends where" : "is missing, because", device_time.other);
     else if (device_time.lacks_library)
         clp_buf_add_text(text, "the time of devices is missing, because no libcupti was found; install "
                                "nvidia-cuda-cupti, or set CUDA_HOME");
     else if (!device_time.refused)
         clp_buf_add_text(text, "the time of devices is missing, because the program did not load CUDA (libcuda.so.1)");
     else if (fault->function != NULL && fault->number == CLP_CUPTI_TAKEN)
-        clp_buf_add_text(text, "the time of devices is missing, because another profiler has CUPTI, such as torch.profiler "
-                               "or Nsight; " JOIN);
+        clp_buf_add_text(text, "the time of devices is missing, because another profiler has CUPTI, such as "
+                               "torch.profiler or Nsight; " JOIN);
     else if (fault->function != NULL)
-        clp_buf_add_format(text, "the time of devices is missing, because %s of CUPTI failed with error %d", fault->function,
-                           fault->number);
+        clp_buf_add_format(text, "the time of devices is missing, because %s of CUPTI failed with error %d",
+                           fault->function, fault->number);
     else
         clp_buf_add_format(text, "the time of devices is missing, because version %d of CUPTI is not known; known are "
                                  "13 to 28 and 130000 to 130099", fault->number);

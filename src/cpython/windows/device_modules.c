@@ -137,6 +137,7 @@ void clp_device_modules_meet_loaded(void)
     struct clp_raised raised = clp_raised_take();
 
     wanted = true;
+    clp_device_time_try();
     for (size_t i = 0; i < sizeof interests / sizeof *interests; i++) {
         PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), interests[i].module); /* borrowed */
         if (module == NULL)
