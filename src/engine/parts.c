@@ -18,6 +18,7 @@ static bool add_to(struct clp_thread *thread, uint32_t parts)
 {
     struct clp_pool *pool = &thread->engine->pool;
 
+    __atomic_store_n(&thread->tensors.sent, NULL, __ATOMIC_RELAXED); /* it is in one of the blocks that go */
     for (uint32_t i = 0; i < thread->block_room; i++) {
         struct clp_block *old = thread->blocks[i], *block;
         if (old == NULL || (old->parts & parts) == parts)

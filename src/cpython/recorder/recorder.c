@@ -7,11 +7,13 @@
 #include "names.h"
 #include "tally_reads.h"
 #include "selected.h"
+#include "cpython/memory/tensors.h"
 
 /* Marks a thread that has ended. The system's thread holds no lock here, so another thread reaps its counters. */
 static void thread_ended(void *data)
 {
     clp_thread_here = NULL; /* what else the thread allocates or frees counts for no line */
+    clp_tensors_forget(data);
     clp_engine_end_thread(data);
 }
 
@@ -72,6 +74,8 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     uint64_t tally_span = recorder->engine.tally_span;
     struct clp_around_costs around = recorder->engine.around;
 
+    if (clp_thread_here != NULL)
+        clp_tensors_forget(clp_thread_here);
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
     clp_views_forget(&recorder->views);

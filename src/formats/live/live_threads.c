@@ -77,6 +77,7 @@ void clp_live_tidy_totals(struct clp_engine_totals *totals)
     clp_live_limit(&totals->others_grown);
     clp_live_limit(&totals->others_released);
     tidy_gc(&totals->gc_outside);
+    memset(totals->tensors_outside, 0, sizeof totals->tensors_outside); /* the file has none of the engine's own */
 }
 
 void clp_live_tidy_block(struct clp_block *block)
