@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
@@ -241,6 +242,38 @@ static bool begin(const struct clp_run_options *options, struct clp_buf *list, s
         say_who_else(options);
     clean_environment();
     return true;
+}
+
+/* Is this process the program that sys.executable names? A server that embeds the interpreter is another one. */
+static bool is_interpreter(void)
+{
+    PyObject *executable = PySys_GetObject("executable"); /* borrowed */
+    const char *name = executable != NULL && PyUnicode_Check(executable) ? PyUnicode_AsUTF8(executable) : NULL;
+    struct stat ours, named;
+
+    PyErr_Clear();
+    return name != NULL && stat("/proc/self/exe", &ours) == 0 && stat(name, &named) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+bool clp_nativerun_join(const struct clp_run_options *options, int folder)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf list, reason;
+
+    if (!options->tensors)
+        return true;
+    clp_buf_init(&list, &mem);
+    clp_buf_init(&reason, &mem);
+    if (!clp_tensors_are_there() && getenv(MARK) == NULL && is_interpreter())
+        choose_library(&list, CLP_TENSORS_LIBRARY, &reason);
+    bool again = list.used != 0 && reason.used == 0 && fchdir(folder) == 0;
+    if (again)
+        start_again(clp_buf_text(&list), &reason);
+    clean_environment();
+    clp_buf_clear(&list);
+    clp_buf_clear(&reason);
+    return !again;
 }
 
 bool clp_nativerun_is_again(void)

@@ -11,6 +11,11 @@
  * False with SystemExit set when that of --heap=native cannot be used; without that of --tensors the run goes on. */
 bool clp_nativerun_ready(const struct clp_run_options *options);
 
+/* The same in a process that the program has started, but for --heap=native, which counts in the first process alone. It
+ * says nothing: where the library cannot be used, the process counts no tensors. `folder` is a descriptor of the folder
+ * in which the interpreter starts again. False if it did not start. */
+bool clp_nativerun_join(const struct clp_run_options *options, int folder);
+
 /* Has the interpreter been started again? Warnings about the options were printed the first time. */
 bool clp_nativerun_is_again(void);
 

@@ -18,7 +18,6 @@ static struct {
     struct clp_engine *engine;
     struct clp_thread *owner; /* for which autograd's threads work; NULL: for none */
     uint32_t workers;         /* of these threads, those that use `owner` at this moment */
-    bool reached;
     char refused[CLP_DEVICE_NAME];
     int8_t places[TYPES][INDEXES + 1]; /* clp_devices_place plus 1, by index plus 1; 0: not asked yet; -1: none */
     uint64_t reserved[CLP_DEVICES];    /* what the device's allocator held at its last report */
@@ -97,8 +96,6 @@ static void note_changed(struct clp_tensors_device device, int64_t bytes, uint64
     struct clp_thread *thread = clp_thread_here;
     int place = place_of(device);
 
-    if (!__atomic_load_n(&tensors.reached, __ATOMIC_RELAXED))
-        __atomic_store_n(&tensors.reached, true, __ATOMIC_RELAXED);
     if (place < 0)
         return;
     const struct clp_tensor_change change = {place, bytes, reserved_change(device, place, reserved)};
@@ -167,11 +164,6 @@ bool clp_tensors_use(struct clp_engine *engine)
     __atomic_store_n(&tensors.engine, engine, __ATOMIC_RELEASE);
     door->set(&hooks);
     return true;
-}
-
-bool clp_tensors_reached(void)
-{
-    return __atomic_load_n(&tensors.reached, __ATOMIC_RELAXED);
 }
 
 const char *clp_tensors_refused(void)

@@ -15,9 +15,6 @@
 bool clp_tensors_use(struct clp_engine *engine);
 bool clp_tensors_are_there(void);
 
-/* Has PyTorch reported anything yet? */
-bool clp_tensors_reached(void);
-
 /* The first device that has no place, because all are taken; NULL: there is none. */
 const char *clp_tensors_refused(void);
 
