@@ -242,7 +242,7 @@ struct clp_engine {
     struct clp_hashmap parked; /* stacks that do not run, by their owner */
     struct clp_collection collection;
     struct clp_gc_cell gc_before; /* collections from before the first thread had counters */
-    struct clp_tensor_cell tensors_outside[CLP_DEVICES]; /* what no line did; without peaks */
+    struct clp_tensors_outside *tensors; /* NULL without CLP_PART_DEVICES */
     bool lost; /* some activation was not recorded because memory ran out */
 };
 

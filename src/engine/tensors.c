@@ -8,20 +8,21 @@ static void add(uint64_t *sum, int64_t value)
     (void)__atomic_fetch_add(sum, (uint64_t)value, __ATOMIC_RELAXED);
 }
 
-/* Threads that work for a line may count in its cell at the same time. */
-static void count(struct clp_tensor_cell *cell, const struct clp_tensor_change *change)
+/* Counts in the cell of a line; NULL: no line did it. Threads that work for a line may count there at the same time. */
+static void count(const struct clp_engine *engine, struct clp_device_cell *line, const struct clp_tensor_change *change)
 {
+    struct clp_tensors_outside *outside = __atomic_load_n(&engine->tensors, __ATOMIC_ACQUIRE);
+    struct clp_tensor_cell *cells = line != NULL ? line->tensors : outside != NULL ? outside->cells : NULL;
+
+    if (cells == NULL)
+        return;
+    struct clp_tensor_cell *cell = &cells[change->place];
     if (change->bytes > 0)
         add(&cell->allocated, change->bytes);
     else
         add(&cell->freed, -change->bytes);
     if (change->reserved != 0)
         (void)__atomic_fetch_add(&cell->reserved, change->reserved, __ATOMIC_RELAXED);
-}
-
-static struct clp_tensor_cell *cell_in(struct clp_engine *engine, struct clp_device_cell *cell, int place)
-{
-    return cell != NULL ? &cell->tensors[place] : &engine->tensors_outside[place];
 }
 
 static void raise_to(uint64_t *most, int64_t value)
@@ -79,7 +80,7 @@ static int64_t change_balance(struct clp_thread *thread, const struct clp_tensor
 
 void clp_tensors_note(struct clp_engine *engine, struct clp_thread *thread, const struct clp_tensor_change *change)
 {
-    count(cell_in(engine, thread != NULL ? clp_devices_of_top(thread) : NULL, change->place), change);
+    count(engine, thread != NULL ? clp_devices_of_top(thread) : NULL, change);
     if (thread == NULL)
         return;
     int64_t before = change_balance(thread, change);
@@ -104,9 +105,7 @@ struct clp_device_cell *clp_tensors_send(struct clp_thread *thread)
 
 void clp_tensors_note_for(struct clp_engine *engine, struct clp_thread *owner, const struct clp_tensor_change *change)
 {
-    struct clp_device_cell *cell = __atomic_load_n(&owner->tensors.sent, __ATOMIC_RELAXED);
-
-    count(cell_in(engine, cell, change->place), change);
+    count(engine, __atomic_load_n(&owner->tensors.sent, __ATOMIC_RELAXED), change);
     int64_t now = change_balance(owner, change) + change->bytes;
     raise_to(&owner->tensors.high[change->place],
              now - __atomic_load_n(&owner->tensors.base[change->place], __ATOMIC_RELAXED));

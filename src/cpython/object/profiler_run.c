@@ -342,18 +342,15 @@ static clp_status fill_counters(struct clp_profile *profile)
 static clp_status fill_devices(const struct clp_code_window *window, struct clp_profile *profile)
 {
     char names[CLP_DEVICES][CLP_DEVICE_NAME];
-    struct clp_engine_totals totals;
     clp_status status = CLP_OK;
 
-    if ((window->devices & CLP_DEVICE_TENSORS) == 0)
-        return CLP_OK;
     clp_devices_names(names);
-    clp_view_totals(&window->view, &totals);
-    for (size_t i = 0; i < CLP_DEVICES && names[i][0] != 0 && status == CLP_OK; i++) {
+    for (size_t i = 0; i < CLP_DEVICES && status == CLP_OK; i++) {
         const struct clp_named_outside outside = clp_named_outside(&profile->meta, i);
-        *outside.allocated = totals.tensors_outside[i].allocated;
-        *outside.freed = totals.tensors_outside[i].freed;
-        status = clp_profile_set_text(profile, clp_named_name(&profile->meta, CLP_NAMED_DEVICE + i), names[i]);
+        if ((window->devices & CLP_DEVICE_TENSORS) == 0)
+            *outside.allocated = *outside.freed = 0; /* another window has asked for them */
+        else if (names[i][0] != 0)
+            status = clp_profile_set_text(profile, clp_named_name(&profile->meta, CLP_NAMED_DEVICE + i), names[i]);
     }
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder.h"
 #include "cpython/compat/opcodes.h"
+#include "engine/parts.h"
 #include "engine/reaping.h"
 #include "cpu_time.h"
 #include "moments.h"
@@ -81,7 +82,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     clp_views_forget(&recorder->views);
     clp_engine_clear(&recorder->engine);
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
-    recorder->engine.parts = parts;
+    (void)clp_engine_add_parts(&recorder->engine, parts);
     recorder->engine.around = around;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
