@@ -392,13 +392,18 @@ def test_with_native_memory(folder):
 # ---- windows and the interface
 
 def test_profilers(folder):
-    """Each counts while it is open, of the functions that it has."""
+    """Each counts while its window is open, of the functions that it has."""
     program(folder, """
         import clineprof
         def f(n):
-            make(n)             # f
+            make(n)
         def g(n):
-            f(n); make(1)       # g
+            f(n); make(1)
+        def numbers(p):
+            s = clineprof.Profile(p.snapshot())
+            lines = [(line.device1_allocated, line.device1_peak) for f in s.functions for line in f.lines]
+            return lines, s.meta["device1_outside"]
+        make(5)
         a = clineprof.Profiler(tensors=True)
         a.add_function(f)
         make(3)
@@ -406,16 +411,21 @@ def test_profilers(folder):
         b = clineprof.Profiler(tensors=True)
         b.add_function(g)
         g(1000)
-        a.disable() if hasattr(a, "disable") else a.stop()
-        g(20)
-        def numbers(p):
-            s = clineprof.Profile(p.snapshot())
-            return [[line.device1_allocated for line in f.lines] for f in s.functions], s.meta["device1_outside"]
-        print(numbers(a), numbers(b))
+        assert (numbers(a), numbers(b)) == (([(1100, 1000)], 3), ([(1, 1001)], 0))
+        a.stop()
+        g(2000)
+        assert (numbers(a), numbers(b)) == (([(1100, 1000)], 3), ([(2002, 2001)], 0))
+        a.start(); a.reset(); b.stop()
+        make(7)
+        f(10)
+        assert (numbers(a), numbers(b)) == (([(10, 10)], 7), ([(2002, 2001)], 0))
+        with_none = clineprof.Profiler()
+        with_none.add_function(f)
+        f(1)
+        assert not clineprof.Profile(with_none.snapshot()).meta.get("device1_outside")
     """)
     ended = run_python(["prog.py"], folder, env={"LD_PRELOAD": str(LIBRARY), "PYTHONPATH": str(BUILD / "python")})
     assert (ended.code, ended.err) == (0, "")
-    print(ended.out)
 
 
 def test_without_the_library(folder):
