@@ -15,8 +15,8 @@
 static const char me[] = CLP_RUN_NAME;
 
 #define LIST "LD_PRELOAD"
-/* Holds the library's path, or the paths of both, while the interpreter starts again. A process that finds this variable has been started
- * again already. */
+/* Holds the library's path, or the paths of both, while the interpreter starts again. A process that finds this
+ * variable has been started again already. */
 #define MARK "CLINEPROF_NATIVE"
 
 static bool wants_heap(const struct clp_run_options *options)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The options --heap=native and --tensors: the interpreter must have been started with a library of ours preloaded
- * (LD_PRELOAD), for each of them its own. So the process executes the interpreter again with the same command line and these libraries, before anything else of
- * the run happens. */
+ * (LD_PRELOAD), for each of them its own. So the process executes the interpreter again with the same command line and
+ * these libraries, before anything else of the run happens. */
 #ifndef CLP_NATIVERUN_H
 #define CLP_NATIVERUN_H
 

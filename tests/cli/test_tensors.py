@@ -458,4 +458,7 @@ def test_the_report(folder):
     assert "cuda:0 alloc.   cuda:0 net  cuda:0 peak cuda:1 alloc.   cuda:1 net  cuda:1 peak   cpu alloc." in shown
     assert "Tensors outside the lines: cpu 8.000 MiB allocated, 5.000 MiB freed.\n" in shown
     [row] = [line for line in shown.splitlines() if line.endswith("# cpu")]
+    page = run_viewer(["--format", "html", "-o", "-", "prog.py.lprof"], folder).out
+    assert '"cuda:1 allocated"' in page and '"cpu peak"' in page and '"Peak 4"' in page
+    assert "cpu 8.0 MiB allocated, 5.0 MiB freed" in page or "cpu 8.00 MiB allocated, 5.00 MiB freed" in page
     assert row.split()[1:] == row.split()[1:5] + ["make(4)", "#", "cpu"]  # no 0 for other devices

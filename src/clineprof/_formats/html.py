@@ -191,7 +191,8 @@ def _outside(meta):
 
 def _tensors_outside(meta):
     names = [name for name in ("device1", "device2", "device3", "device4") if meta.get(name)]
-    sizes = [(texts.plain(meta[name]), meta.get(name + "_outside", 0), meta.get(name + "_outside_freed", 0)) for name in names]
+    sizes = [(texts.plain(meta[name]), meta.get(name + "_outside", 0), meta.get(name + "_outside_freed", 0))
+             for name in names]
     return "; ".join("%s %s allocated, %s freed" % (name, texts.size(allocated), texts.size(freed))
                      for name, allocated, freed in sizes if allocated or freed)
 
