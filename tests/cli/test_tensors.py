@@ -345,6 +345,26 @@ def test_a_fork_counts_for_itself(folder):
     assert (outside(profile), outside(profile, "cuda:0")) == ((0, 1100), (1, 0))
 
 
+def test_forks_while_threads_allocate(folder):
+    """The child of a fork has none of the locks that other threads held."""
+    program(folder, """
+        import os, threading
+        threads = [threading.Thread(target=C.fake_pairs, args=(10_000_000,), daemon=True) for i in range(3)]
+        @profile
+        def f():
+            for t in threads: t.start()
+            for i in range(100):
+                pid = os.fork()
+                if pid == 0:
+                    kept = [make(64) for i in range(300)]  # in all parts of the table
+                    os._exit(0)
+                os.waitpid(pid, 0)
+        f()
+        os._exit(0)
+    """)
+    assert run_ckernprof(["-l", "--tensors", "prog.py"], folder, timeout=100).code == 0
+
+
 @pytest.mark.parametrize("how", ["spawn", "forkserver"])
 def test_processes_that_are_started(folder, how):
     """They start again with the library, which neither they nor their own children see in the environment."""
