@@ -152,7 +152,7 @@ struct clp_profile_call {
  *
  * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists
  * different tracers. It sums wall, overhead and its error, events, reads, the other threads' changes, garbage
- * collections and the heap's bytes. It ors the flags, and takes the coarser memory_step and heap_interval and the
+ * collections, the heap's bytes and what devices did for no line. It ors the flags, and takes the coarser memory_step and heap_interval and the
  * larger leak_epochs, no_source, gc_cleared, has_cpu, has_queue, has_called, has_io, has_faults, has_switches and
  * has_device_time. Counters and devices are told apart by their names; what finds no place is dropped. Different
  * kinds of memory, or of epochs, become "mixed". */
@@ -188,6 +188,9 @@ struct clp_profile_meta {
     uint64_t device1_outside_freed, device2_outside_freed, device3_outside_freed, device4_outside_freed; /* .. and freed
                                                                        * there while no line of the profile ran */
     uint64_t has_device_time; /* 1: the time of devices was counted (--cuda) */
+    uint64_t outside_device_time; /* nanoseconds of kernels and copies that no line launched */
+    uint64_t outside_launches;    /* number of these */
+    uint64_t lost_launches;       /* number of kernels and copies whose line or time is not known */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
@@ -251,6 +254,9 @@ struct clp_profile_meta {
     X(device4_outside, ASKED)       \
     X(device4_outside_freed, ASKED) \
     X(has_device_time, ASKED)       \
+    X(outside_device_time, ASKED)   \
+    X(outside_launches, ASKED)      \
+    X(lost_launches, ASKED)         \
     X(has_memory, FLAG)             \
     X(inexact_memory, FLAG)         \
     X(memory_step, COUNT)           \
