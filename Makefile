@@ -124,7 +124,7 @@ CORE_OBJECTS := $(CORE:%.c=$(OUT)/core/%.o)
 PYTHON_OBJECTS := $(WITH_PYTHON:%.c=$(PER)/%.o)
 CORE_LIBRARY := $(OUT)/core/libclineprof.a
 MODULE := $(OUT)/python/clineprof/_core$(EXT_SUFFIX)
-NATIVE := $(OUT)/python/clineprof/libclineprof_native.so
+NATIVE := $(addprefix $(OUT)/python/clineprof/libclineprof_,native.so tensors.so)
 LAUNCHERS := $(OUT)/bin/ckernprof $(OUT)/bin/clineprof
 PACKAGE_FILES := $(PACKAGE:%=$(OUT)/python/%)
 # The libraries that `pip install -e .` has put among the sources; each build updates them.
@@ -174,11 +174,11 @@ $(MODULE): $(PYTHON_OBJECTS) $(CORE_OBJECTS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(LIBS) -lpthread -lm -ldl
 
-# This library is built without the sanitizer, because it is loaded before the sanitizer's malloc.
-$(NATIVE): src/native/native.c src/native/door.h $(OUT)/flags
+# These libraries are built without the sanitizer, because they are loaded before the sanitizer's malloc.
+$(NATIVE): $(OUT)/python/clineprof/libclineprof_%.so: src/native/%.c $(wildcard src/native/*.h) $(OUT)/flags
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out $(SANITIZE),$(CFLAGS)) -shared $(filter-out $(SANITIZE),$(LDFLAGS)) -o $@ $< -ldl
+	$(Q)$(CC) $(filter-out $(SANITIZE),$(CFLAGS)) -shared $(filter-out $(SANITIZE),$(LDFLAGS)) -o $@ $< -lpthread -ldl
 
 $(OUT)/bin/ckernprof: $(OUT)/core/ckernprof.o $(CORE_LIBRARY)
 	$(call say,LINK,$@)

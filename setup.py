@@ -16,7 +16,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHER = "kernprof/ckernprof.c"  # a program of its own, not part of the module
-NATIVE = "libclineprof_native"  # the library that --heap=native preloads
+NATIVE = {  # the libraries that --heap=native and --tensors preload
+    "libclineprof_native": "src/native/native.c",
+    "libclineprof_tensors": "src/native/tensors.c",
+}
 START = "clineprof-start.pth"  # lets the first process of a program lead a family (_global/head.py)
 FLAGS = ["-std=c11", "-D_GNU_SOURCE=", "-fvisibility=hidden", "-fno-plt"]
 
@@ -168,7 +171,7 @@ def main():
 
     class Build(build_ext):
         def get_ext_filename(self, name):
-            if name.endswith(NATIVE):  # loaded by the dynamic linker, not by an interpreter
+            if name.endswith(tuple(NATIVE)):  # loaded by the dynamic linker, not by an interpreter
                 return os.path.join(*name.split(".")) + ".so"
             return super().get_ext_filename(name)
 
@@ -193,13 +196,13 @@ def main():
             depends=headers(),
             extra_compile_args=FLAGS + quoted(),
             extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-Wl,--exclude-libs,ALL", "-ldl"],
-        ), setuptools.Extension(
-            "clineprof." + NATIVE,
-            ["src/native/native.c"],
+        )] + [setuptools.Extension(
+            "clineprof." + name,
+            [source],
             depends=headers(),
             extra_compile_args=FLAGS,
-            extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-ldl"],
-        )],
+            extra_link_args=["-Wl,-z,now", "-Wl,--strip-debug", "-lpthread", "-ldl"],
+        ) for name, source in NATIVE.items()],
     )
 
 

@@ -15,7 +15,7 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
-                             "floor, memory, counters, cuda, waits, truth, busy, threads, startup, viewer, "
+                             "floor, memory, counters, tensors, cuda, waits, truth, busy, threads, startup, viewer, "
                              "ranks; "
                              "repeatable")
     parser.add_argument("--variants", metavar="LIST",
@@ -39,8 +39,8 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "floor", "memory", "counters", "cuda", "waits", "truth", "busy", "threads", "startup", "viewer",
-             "ranks")
+    parts = ("programs", "floor", "memory", "counters", "tensors", "cuda", "waits", "truth", "busy", "threads", "startup",
+             "viewer", "ranks")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -71,6 +71,7 @@ def measure(base, variants, options, data):
     import ranks
     import slowdown
     import startup
+    import tensors
     import threads
     import viewing
     import waits
@@ -90,6 +91,10 @@ def measure(base, variants, options, data):
         runs = counters.measure(base, options, say)
         data["counters"] = slowdown.as_data(runs)
         yield from counters.tables(runs, options)
+    if "tensors" in options.parts:
+        runs = tensors.measure(base, options, say)
+        data["tensors"] = slowdown.as_data(runs)
+        yield from tensors.tables(runs, options)
     if "cuda" in options.parts:
         data["cuda"] = cuda.measure(base, options, say)
         yield from cuda.tables(data["cuda"])

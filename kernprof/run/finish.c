@@ -4,6 +4,7 @@
 #include "cpython/compat/compat.h"
 #include "cpython/recorder/device_time.h"
 #include "cpython/recorder/program_counters.h"
+#include "cpython/memory/tensors.h"
 #include "cpython/object/profiler_run.h"
 #include "cprofile.h"
 #include "run/processes/children.h"
@@ -90,6 +91,23 @@ static void say_no_counters(const struct clp_run_options *options, const struct 
     }
 }
 
+/* Says so if no tensor was seen, or not all. That the library is missing was said at the start. */
+static void say_no_tensors(const struct clp_run_options *options, const struct clp_profile *profile)
+{
+    PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+
+    if (!options->tensors || profile->function_count == 0 || !clp_tensors_are_there())
+        return;
+    if (clp_tensors_refused() != NULL)
+        clp_console_complain_format(me, "--tensors: tensors of %s are not counted, because the program has tensors on more "
+                                        "than %d devices", clp_tensors_refused(), CLP_DEVICES);
+    else if (profile->meta.device1 == NULL && modules != NULL && PyMapping_HasKeyString(modules, "torch"))
+        clp_console_complain(me, "--tensors: nothing was counted: this version of PyTorch made no tensor, or does not tell "
+                                 "clineprof of tensors");
+    else if (profile->meta.device1 == NULL)
+        clp_console_complain(me, "--tensors: no tensor was made: the program has not imported torch");
+}
+
 /* Says so if the time of devices is wanted, and is missing or ends early. */
 static void say_no_cuda(const struct clp_run_options *options, const struct clp_profile *profile)
 {
@@ -116,6 +134,7 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     say_no_memory(&run->options, profile);
     say_no_cpu(&run->options, profile);
     say_no_counters(&run->options, profile);
+    say_no_tensors(&run->options, profile);
     say_no_cuda(&run->options, profile);
     if (clp_profiler_displaced(run->recording.profiler))
         clp_console_complain(me, "another tool had replaced clineprof's trace function (sys.settrace); lines that ran "

@@ -5,6 +5,7 @@
 #include "cli/option.h"
 #include "heap/epochs.h"
 #include "cpython/object/profiler_run.h"
+#include "cpython/memory/tensors.h"
 #include "program_end.h"
 #include "bridge/console.h"
 #include <limits.h>
@@ -40,7 +41,7 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
                                  (long long)limit, Py_True, options->source,
                                  options->cpu ? Py_True : Py_False, counters,
                                  options->native ? Py_True : Py_False, Py_None,
-                                 options->tensors ? Py_True : Py_False,
+                                 options->tensors && clp_tensors_are_there() ? Py_True : Py_False,
                                  options->cuda ? Py_True : Py_False);
 }
 

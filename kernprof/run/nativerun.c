@@ -1,29 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 #include "nativerun.h"
 #include "native/door.h"
+#include "native/tensors.h"
 #include "cpython/memory/native.h"
+#include "cpython/memory/tensors.h"
 #include "bridge/console.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
 
 #define LIST "LD_PRELOAD"
-/* Holds the library's path while the interpreter starts again. A process that finds this variable has been started
- * again already. */
+/* Holds the library's path, or the paths of both, while the interpreter starts again. A process that finds this
+ * variable has been started again already. */
 #define MARK "CLINEPROF_NATIVE"
 
-static bool refuse(const struct clp_buf *text)
+static bool wants_heap(const struct clp_run_options *options)
 {
-    clp_console_complain(me, clp_buf_text(text));
-    return clp_console_exit(2) != NULL;
+    return options->heap != NULL && strcmp(options->heap, "native") == 0;
 }
 
-/* Appends the path of the library, which lies beside this module. */
-static void find_library(struct clp_buf *path)
+/* The option that needs a library. */
+static const char *option_of(const struct clp_run_options *options)
+{
+    return !wants_heap(options) ? "--tensors" : options->tensors ? "--heap=native, --tensors" : "--heap=native";
+}
+
+/* Says why a library is not there. Without --heap=native the run goes on, and lacks the tensors only. False with
+ * SystemExit set. */
+static bool do_without(const struct clp_run_options *options, const struct clp_buf *reason)
+{
+    clp_console_complain_format(me, "%s: %s", option_of(options), clp_buf_text(reason));
+    return !wants_heap(options) || clp_console_exit(2) != NULL;
+}
+
+/* Appends the path of a library, which lies beside this module. */
+static void add_library(struct clp_buf *path, const char *name)
 {
     static const char here;
     Dl_info about;
@@ -31,22 +47,27 @@ static void find_library(struct clp_buf *path)
 
     clp_buf_add(path, slash != NULL ? about.dli_fname : "",
                 slash != NULL ? (size_t)(slash + 1 - about.dli_fname) : 0);
-    clp_buf_add_text(path, CLP_NATIVE_LIBRARY);
+    clp_buf_add_text(path, name);
 }
 
-/* Returns true when the library cannot be preloaded, and appends the reason. */
-static bool is_unusable(const char *library, struct clp_buf *reason)
+/* Appends the library's path to `list`. If it cannot be preloaded, appends the reason. */
+static void choose_library(struct clp_buf *list, const char *name, struct clp_buf *reason)
 {
+    struct clp_buf path;
+
+    clp_buf_init(&path, list->mem);
+    add_library(&path, name);
+    const char *library = clp_buf_text(&path);
     if (access(library, R_OK) != 0)
-        clp_buf_add_format(reason, "--heap=native: %s: %s; build or install clineprof again",
-                           library, strerror(errno));
+        clp_buf_add_format(reason, "%s: %s; build or install clineprof again", library, strerror(errno));
     else if (strpbrk(library, ": ") != NULL)
-        clp_buf_add_format(reason, "--heap=native: '%s' cannot be preloaded, because its path has a "
-                                   "space or a colon; install clineprof elsewhere", library);
-    return reason->used != 0;
+        clp_buf_add_format(reason, "'%s' cannot be preloaded, because its path has a space or a colon; install clineprof "
+                                   "elsewhere", library);
+    clp_buf_add_format(list, "%s%s", list->used != 0 ? ":" : "", library);
+    clp_buf_clear(&path);
 }
 
-/* Sets LD_PRELOAD and MARK. Our library stands before those of the user, so that it calls their allocators. A
+/* Sets LD_PRELOAD and MARK. Our libraries stand before those of the user, so that it calls their allocators. A
  * sanitizer's library must stay the first, or the program does not start. False without memory. */
 static bool set_preload(const char *library)
 {
@@ -82,8 +103,8 @@ static char **own_words(struct clp_command_words *words)
     return done ? words->items : NULL;
 }
 
-/* Executes the interpreter again. Returns only on failure: false, with SystemExit set. */
-static bool start_again(const char *library, struct clp_buf *reason)
+/* Executes the interpreter again. Returns only on failure, and appends the reason. */
+static void start_again(const char *library, struct clp_buf *reason)
 {
     struct clp_command_words words;
     char **argv = own_words(&words);
@@ -91,21 +112,19 @@ static bool start_again(const char *library, struct clp_buf *reason)
     if (argv != NULL && set_preload(library))
         execv(argv[0], argv);
     PyErr_Clear();
-    clp_buf_add_format(reason, "--heap=native: cannot start %s again: %s",
-                       argv != NULL ? argv[0] : "the interpreter", strerror(errno));
-    return refuse(reason);
+    clp_buf_add_format(reason, "cannot start %s again: %s", argv != NULL ? argv[0] : "the interpreter",
+                       strerror(errno));
 }
 
-static bool complain_not_loaded(struct clp_buf *reason)
+static void add_why_not_loaded(struct clp_buf *reason)
 {
     PyObject *executable = PySys_GetObject("executable"); /* borrowed */
     const char *name = executable != NULL ? PyUnicode_AsUTF8(executable) : NULL;
 
     PyErr_Clear();
-    clp_buf_add_format(reason, "--heap=native: %s did not load %s: the interpreter is statically linked, has "
-                               "another C library or more rights than its user; --heap works without =native",
+    clp_buf_add_format(reason, "%s did not load %s: the interpreter is statically linked, has another C library or more "
+                               "rights than its user; --heap works without =native",
                        name != NULL ? name : "the interpreter", getenv(MARK));
-    return refuse(reason);
 }
 
 /* ---- restoring the user's environment ---- */
@@ -162,7 +181,7 @@ static bool clean_in(PyObject *environment)
     return done;
 }
 
-/* Removes our library and MARK from the environment before the program begins, so that it and its children have the
+/* Removes our libraries and MARK from the environment before the program begins, so that it and its children have the
  * user's own variables. */
 static void clean_environment(void)
 {
@@ -192,38 +211,87 @@ static void say_who_else(const struct clp_run_options *options)
                                       "counted", behind);
 }
 
-static bool begin(const struct clp_run_options *options, struct clp_buf *library,
-                  struct clp_buf *reason)
+static bool is_complete(const struct clp_run_options *options)
 {
-    if (clp_native_use()) {
-        say_who_else(options);
-        clean_environment();
-        return true;
+    return (!wants_heap(options) || clp_native_is_there()) && (!options->tensors || clp_tensors_are_there());
+}
+
+/* Appends the reason if the libraries are not there. */
+static void get_libraries(const struct clp_run_options *options, struct clp_buf *list, struct clp_buf *reason)
+{
+    if (is_complete(options))
+        return;
+    if (getenv(MARK) != NULL) {
+        add_why_not_loaded(reason);
+        return;
     }
-    if (getenv(MARK) != NULL)
-        return complain_not_loaded(reason);
-    find_library(library);
-    return is_unusable(clp_buf_text(library), reason)
-               ? refuse(reason)
-               : start_again(clp_buf_text(library), reason);
+    if (wants_heap(options))
+        choose_library(list, CLP_NATIVE_LIBRARY, reason);
+    if (options->tensors && reason->used == 0)
+        choose_library(list, CLP_TENSORS_LIBRARY, reason);
+    if (reason->used == 0)
+        start_again(clp_buf_text(list), reason);
+}
+
+static bool begin(const struct clp_run_options *options, struct clp_buf *list, struct clp_buf *reason)
+{
+    get_libraries(options, list, reason);
+    if (reason->used != 0 && !do_without(options, reason))
+        return false;
+    if (wants_heap(options) && clp_native_use())
+        say_who_else(options);
+    clean_environment();
+    return true;
+}
+
+/* Is this process the program that sys.executable names? A server that embeds the interpreter is another one. */
+static bool is_interpreter(void)
+{
+    PyObject *executable = PySys_GetObject("executable"); /* borrowed */
+    const char *name = executable != NULL && PyUnicode_Check(executable) ? PyUnicode_AsUTF8(executable) : NULL;
+    struct stat ours, named;
+
+    PyErr_Clear();
+    return name != NULL && stat("/proc/self/exe", &ours) == 0 && stat(name, &named) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+bool clp_nativerun_join(const struct clp_run_options *options, int folder)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf list, reason;
+
+    if (!options->tensors)
+        return true;
+    clp_buf_init(&list, &mem);
+    clp_buf_init(&reason, &mem);
+    if (!clp_tensors_are_there() && getenv(MARK) == NULL && is_interpreter())
+        choose_library(&list, CLP_TENSORS_LIBRARY, &reason);
+    bool again = list.used != 0 && reason.used == 0 && fchdir(folder) == 0;
+    if (again)
+        start_again(clp_buf_text(&list), &reason);
+    clean_environment();
+    clp_buf_clear(&list);
+    clp_buf_clear(&reason);
+    return !again;
 }
 
 bool clp_nativerun_is_again(void)
 {
-    return clp_native_is_there();
+    return clp_native_is_there() || clp_tensors_are_there();
 }
 
 bool clp_nativerun_ready(const struct clp_run_options *options)
 {
     struct clp_mem mem = clp_mem_system();
-    struct clp_buf library, reason;
+    struct clp_buf list, reason;
 
-    if (!options->line_by_line || options->heap == NULL || strcmp(options->heap, "native") != 0)
+    if (!options->line_by_line || (!wants_heap(options) && !options->tensors))
         return true;
-    clp_buf_init(&library, &mem);
+    clp_buf_init(&list, &mem);
     clp_buf_init(&reason, &mem);
-    bool ready = begin(options, &library, &reason);
-    clp_buf_clear(&library);
+    bool ready = begin(options, &list, &reason);
+    clp_buf_clear(&list);
     clp_buf_clear(&reason);
     return ready;
 }

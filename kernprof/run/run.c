@@ -528,9 +528,9 @@ static void leave_to_family(struct clp_run_options *options)
     options->timeline = options->pdb_mmem = options->output_interval = 0;
 }
 
-static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server)
+static bool join(struct clp_run *run, PyObject *profiler_type, bool is_server, int here)
 {
-    if (!read_options(run))
+    if (!read_options(run) || !clp_nativerun_join(&run->options, here))
         return false;
     leave_to_family(&run->options);
     find_script(run);
@@ -547,7 +547,7 @@ static bool join_from(struct clp_run *run, const char *folder, PyObject *profile
 {
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool there = here >= 0 && chdir(folder) == 0;
-    bool done = join(run, profiler_type, is_server);
+    bool done = join(run, profiler_type, is_server, here);
 
     if (there && fchdir(here) != 0)
         done = false;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static char known[CLP_DEVICES][CLP_DEVICE_NAME];
+static char (*mirror)[CLP_DEVICE_NAME]; /* a second copy of the names; NULL: there is none */
 static bool locked; /* some thread uses the names, for a moment */
 
 static void lock(void)
@@ -27,10 +28,27 @@ int clp_devices_place(const char *name)
     while (place < CLP_DEVICES && known[place][0] != 0 &&
            strncmp(known[place], name, CLP_DEVICE_NAME - 1) != 0)
         place++;
-    if (place < CLP_DEVICES && known[place][0] == 0)
+    if (place < CLP_DEVICES && known[place][0] == 0) {
         (void)snprintf(known[place], CLP_DEVICE_NAME, "%s", name);
+        if (mirror != NULL)
+            memcpy(mirror[place], known[place], CLP_DEVICE_NAME);
+    }
     unlock();
     return place < CLP_DEVICES ? place : -1;
+}
+
+void clp_devices_mirror(char (*into)[CLP_DEVICE_NAME])
+{
+    lock();
+    if (into != NULL)
+        memcpy(into, known, sizeof known);
+    mirror = into;
+    unlock();
+}
+
+void clp_devices_after_fork(void)
+{
+    unlock();
 }
 
 void clp_devices_names(char names[CLP_DEVICES][CLP_DEVICE_NAME])

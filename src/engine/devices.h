@@ -16,6 +16,12 @@ enum clp_device_source {
  * May be called from any thread, with or without the interpreter's lock. */
 int clp_devices_place(const char *name);
 
+/* Copies the name of each device to `into`, and from now on that of each new one; NULL: no more. */
+void clp_devices_mirror(char (*into)[CLP_DEVICE_NAME]);
+
+/* For the child of a fork, whose only thread may have found the names in use by another one. */
+void clp_devices_after_fork(void);
+
 /* Copies the name of each device, "" where there is none. */
 void clp_devices_names(char names[CLP_DEVICES][CLP_DEVICE_NAME]);
 

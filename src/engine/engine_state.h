@@ -113,6 +113,24 @@ struct clp_waiting {
     int64_t open;    /* waiting that no line has been given; negative: more processor time than time. Ticks */
 };
 
+/* What a thread's tensors had allocated when an execution of a line began (tensors.h). */
+struct clp_tensor_mark {
+    const struct clp_cell *cell;
+    uint64_t start; /* of the execution, on the thread's own clock */
+    int64_t balance[CLP_DEVICES];
+};
+
+#define CLP_TENSOR_MARKS 32 /* of the innermost activations; lines further out keep the peaks that they have */
+
+/* What a thread keeps of tensors (tensors.h). Threads that work for this one write here, too. */
+struct clp_tensor_use {
+    int64_t balance[CLP_DEVICES];  /* all that was allocated less all that was freed, bytes */
+    struct clp_device_cell *sent;  /* for whose line other threads work; NULL: they never did, or it has none */
+    int64_t base[CLP_DEVICES];     /* the balance when that line sent them .. */
+    uint64_t high[CLP_DEVICES];    /* .. and the most by which it was exceeded since, as they have seen it */
+    struct clp_tensor_mark marks[CLP_TENSOR_MARKS]; /* of the activation at depth n: [n % CLP_TENSOR_MARKS] */
+};
+
 /* A thread's counters. Thread and stack come from the pool, so that a reader of the pool's chunks finds the
  * lines that were being executed when the process died. */
 struct clp_thread {
@@ -161,6 +179,7 @@ struct clp_thread {
     int64_t own_read; /* used by tracers: bytes of this part */
     uint32_t tallied; /* used by tracers: what `tallies` are about */
     int number; /* used by tracers: the system's number of the thread */
+    struct clp_tensor_use tensors;
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
     struct clp_thread *next;
@@ -223,6 +242,7 @@ struct clp_engine {
     struct clp_hashmap parked; /* stacks that do not run, by their owner */
     struct clp_collection collection;
     struct clp_gc_cell gc_before; /* collections from before the first thread had counters */
+    struct clp_tensors_outside *tensors; /* NULL without CLP_PART_DEVICES */
     bool lost; /* some activation was not recorded because memory ran out */
 };
 

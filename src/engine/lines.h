@@ -140,13 +140,20 @@ enum clp_area_kind {
     CLP_AREA_BASE, /* a block: what a function's counters held before this run counted it */
     CLP_AREA_CALLS, /* nodes of the tree of calls (call_tree.h) */
     CLP_AREA_CALL_SUM, /* what the nodes of a function counted for this run beyond their counts */
-    CLP_AREA_CALL_BASE /* what the nodes of a function held before this run counted it */
+    CLP_AREA_CALL_BASE, /* what the nodes of a function held before this run counted it */
+    CLP_AREA_TENSORS /* what no line did with tensors */
 };
 
 /* The head of every piece of memory that the pool gives. */
 struct clp_area {
     uint32_t kind;
     uint32_t class; /* the area takes 2^class bytes */
+};
+
+/* What was allocated for tensors while no line ran, and freed; without peaks. */
+struct clp_tensors_outside {
+    struct clp_area area;
+    struct clp_tensor_cell cells[CLP_DEVICES];
 };
 
 enum clp_chunk_kind { CLP_CHUNK_AREAS = 1, CLP_CHUNK_RECORDS, CLP_CHUNK_HISTORY };

@@ -146,6 +146,8 @@ static void add_totals(struct clp_engine_totals *totals, const struct clp_thread
 void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals)
 {
     *totals = (struct clp_engine_totals){.gc_outside = engine->gc_before};
+    if (engine->tensors != NULL)
+        memcpy(totals->tensors_outside, engine->tensors->cells, sizeof totals->tensors_outside);
     for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         add_totals(totals, thread);
     for (const struct clp_thread *ended = engine->ended; ended != NULL; ended = ended->next)

@@ -55,6 +55,7 @@ struct clp_engine_totals {
     uint64_t reads;
     int64_t others_grown, others_released;
     struct clp_gc_cell gc_outside;
+    struct clp_tensor_cell tensors_outside[CLP_DEVICES]; /* without peaks */
 };
 
 void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals);

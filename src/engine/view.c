@@ -433,6 +433,14 @@ static clp_status begin_counting(struct clp_view *view, uint64_t now)
     return status;
 }
 
+static void add_tensors(struct clp_tensor_cell *sum, const struct clp_tensor_cell *now,
+                        const struct clp_tensor_cell *base)
+{
+    sum->allocated += now->allocated - base->allocated;
+    sum->freed += now->freed - base->freed;
+    sum->reserved += now->reserved - base->reserved;
+}
+
 static void add_difference(struct clp_engine_totals *sum, const struct clp_engine_totals *now,
                            const struct clp_engine_totals *base)
 {
@@ -446,6 +454,8 @@ static void add_difference(struct clp_engine_totals *sum, const struct clp_engin
     clp_engine_add_total(&sum->others_released, -base->others_released);
     clp_gc_add(&sum->gc_outside, now->gc_outside);
     clp_gc_subtract(&sum->gc_outside, base->gc_outside);
+    for (size_t i = 0; i < CLP_DEVICES; i++)
+        add_tensors(&sum->tensors_outside[i], &now->tensors_outside[i], &base->tensors_outside[i]);
 }
 
 void clp_view_totals(const struct clp_view *view, struct clp_engine_totals *totals)

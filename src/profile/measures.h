@@ -102,7 +102,7 @@
     X(device1_net, int64_t, SUM, BYTES, DEVICE1, 0, 12, "device1-net", "Net 1",                                \
       "allocated less freed on the first device")                                                              \
     X(device1_peak, uint64_t, MAX, BYTES, DEVICE1, 0, 12, "device1-peak", "Peak 1",                            \
-      "the most by which the first device had more allocated than when the line began")                        \
+      "the most that one execution had allocated on the first device and not freed yet, calls included")       \
     X(device1_reserved, int64_t, SUM, BYTES, DEVICE1, 2, 12, "device1-reserved", "Reserved 1",                 \
       "change of what the allocator holds of the first device")                                                \
     X(device2_allocated, uint64_t, SUM, BYTES, DEVICE2, 0, 12, "device2-allocated", "Allocated 2",             \
@@ -112,7 +112,7 @@
     X(device2_net, int64_t, SUM, BYTES, DEVICE2, 0, 12, "device2-net", "Net 2",                                \
       "allocated less freed on the second device")                                                             \
     X(device2_peak, uint64_t, MAX, BYTES, DEVICE2, 0, 12, "device2-peak", "Peak 2",                            \
-      "the most by which the second device had more allocated than when the line began")                       \
+      "the most that one execution had allocated on the second device and not freed yet, calls included")      \
     X(device2_reserved, int64_t, SUM, BYTES, DEVICE2, 2, 12, "device2-reserved", "Reserved 2",                 \
       "change of what the allocator holds of the second device")                                               \
     X(device3_allocated, uint64_t, SUM, BYTES, DEVICE3, 0, 12, "device3-allocated", "Allocated 3",             \
@@ -122,7 +122,7 @@
     X(device3_net, int64_t, SUM, BYTES, DEVICE3, 0, 12, "device3-net", "Net 3",                                \
       "allocated less freed on the third device")                                                              \
     X(device3_peak, uint64_t, MAX, BYTES, DEVICE3, 0, 12, "device3-peak", "Peak 3",                            \
-      "the most by which the third device had more allocated than when the line began")                        \
+      "the most that one execution had allocated on the third device and not freed yet, calls included")       \
     X(device3_reserved, int64_t, SUM, BYTES, DEVICE3, 2, 12, "device3-reserved", "Reserved 3",                 \
       "change of what the allocator holds of the third device")                                                \
     X(device4_allocated, uint64_t, SUM, BYTES, DEVICE4, 0, 12, "device4-allocated", "Allocated 4",             \
@@ -132,7 +132,7 @@
     X(device4_net, int64_t, SUM, BYTES, DEVICE4, 0, 12, "device4-net", "Net 4",                                \
       "allocated less freed on the fourth device")                                                             \
     X(device4_peak, uint64_t, MAX, BYTES, DEVICE4, 0, 12, "device4-peak", "Peak 4",                            \
-      "the most by which the fourth device had more allocated than when the line began")                       \
+      "the most that one execution had allocated on the fourth device and not freed yet, calls included")      \
     X(device4_reserved, int64_t, SUM, BYTES, DEVICE4, 2, 12, "device4-reserved", "Reserved 4",                 \
       "change of what the allocator holds of the fourth device")                                               \
     X(device_time, uint64_t, SUM, NANOS, DEVICE_TIME, 0, 12, "device-time", "Device time",                     \

@@ -75,6 +75,34 @@ clp_status clp_named_place(struct clp_profile *into, const struct clp_profile_me
     return CLP_OK;
 }
 
+#define OUTSIDE(n)                                                                                                  \
+    {                                                                                                               \
+        &meta->device##n##_outside, &meta->device##n##_outside_freed                                                \
+    }
+
+struct clp_named_outside clp_named_outside(struct clp_profile_meta *meta, size_t device)
+{
+    const struct clp_named_outside all[CLP_DEVICES] = {OUTSIDE(1), OUTSIDE(2), OUTSIDE(3), OUTSIDE(4)};
+
+    return all[device];
+}
+
+void clp_named_add_outside(struct clp_profile_meta *into, const struct clp_profile_meta *from,
+                           const struct clp_named_places *places)
+{
+    struct clp_profile_meta other = *from;
+
+    for (size_t i = 0; i < CLP_DEVICES; i++) {
+        size_t place = places->items[CLP_NAMED_DEVICE + i];
+        if (place == CLP_NAMED)
+            continue;
+        const struct clp_named_outside to = clp_named_outside(into, place - CLP_NAMED_DEVICE);
+        const struct clp_named_outside add = clp_named_outside(&other, i);
+        *to.allocated = clp_measures_sum(*to.allocated, *add.allocated);
+        *to.freed = clp_measures_sum(*to.freed, *add.freed);
+    }
+}
+
 /* All these measures have 64 bits. */
 static uint64_t *field_of(struct clp_measures *measures, size_t place, size_t number)
 {

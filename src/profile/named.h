@@ -16,6 +16,13 @@
 /* The name at a place in the profile's meta; NULL: nothing is there. */
 char **clp_named_name(struct clp_profile_meta *meta, size_t place);
 
+/* What was allocated on the device at a place while no line ran, and what was freed. */
+struct clp_named_outside {
+    uint64_t *allocated, *freed; /* in the profile's meta */
+};
+
+struct clp_named_outside clp_named_outside(struct clp_profile_meta *meta, size_t device);
+
 /* The name of what the measure belongs to, and in *what what it is of it: "", "most", "peak". NULL: the measure belongs
  * to nothing with a name. */
 const char *clp_named_of(const struct clp_profile_meta *meta, enum clp_measure measure, const char **what);
@@ -29,6 +36,10 @@ struct clp_named_places {
 /* Finds places in `into` for what `from` has, and names it there. CLP_NO_MEMORY: some has no name yet. */
 clp_status clp_named_place(struct clp_profile *into, const struct clp_profile_meta *from,
                            struct clp_named_places *places);
+
+/* Adds to the meta of `into` what `from` has of devices outside the lines, at these places. */
+void clp_named_add_outside(struct clp_profile_meta *into, const struct clp_profile_meta *from,
+                           const struct clp_named_places *places);
 
 /* Moves the numbers of a line to these places. */
 void clp_named_move(struct clp_measures *measures, const struct clp_named_places *places);

@@ -184,6 +184,9 @@ struct clp_profile_meta {
     uint64_t has_switches; /* 1: context switches were counted (--counters switches) */
     char *counter1, *counter2, *counter3, *counter4; /* the program's own counters: "energy (mJ)" */
     char *device1, *device2, *device3, *device4; /* the devices whose tensors were counted: "cpu", "cuda:0" */
+    uint64_t device1_outside, device2_outside, device3_outside, device4_outside; /* bytes that were allocated .. */
+    uint64_t device1_outside_freed, device2_outside_freed, device3_outside_freed, device4_outside_freed; /* .. and freed
+                                                                       * there while no line of the profile ran */
     uint64_t has_device_time; /* 1: the time of devices was counted (--cuda) */
     uint64_t outside_device_time; /* nanoseconds of kernels and copies that no line launched */
     uint64_t outside_launches;    /* number of these */
@@ -242,6 +245,14 @@ struct clp_profile_meta {
     X(device2, TEXT)                \
     X(device3, TEXT)                \
     X(device4, TEXT)                \
+    X(device1_outside, ASKED)       \
+    X(device1_outside_freed, ASKED) \
+    X(device2_outside, ASKED)       \
+    X(device2_outside_freed, ASKED) \
+    X(device3_outside, ASKED)       \
+    X(device3_outside_freed, ASKED) \
+    X(device4_outside, ASKED)       \
+    X(device4_outside_freed, ASKED) \
     X(has_device_time, ASKED)       \
     X(outside_device_time, ASKED)   \
     X(outside_launches, ASKED)      \

@@ -4,6 +4,7 @@
 #include "engine/charges.h"
 #include "callees.h"
 #include "missed.h"
+#include "named.h"
 #include "snapshot_calls.h"
 
 /* Turns ticks into nanoseconds, limited to 0 .. UINT64_MAX: a damaged live file may hold any number. */
@@ -325,6 +326,11 @@ static void fill_meta(const struct clp_engine_totals *totals, double nanos_per_t
     profile->meta.others_released = not_negative(totals->others_released);
     profile->meta.gc_outside = nanos((double)totals->gc_outside.ticks, nanos_per_tick);
     profile->meta.gc_outside_runs = totals->gc_outside.runs;
+    for (size_t i = 0; i < CLP_DEVICES; i++) {
+        const struct clp_named_outside outside = clp_named_outside(&profile->meta, i);
+        *outside.allocated = totals->tensors_outside[i].allocated;
+        *outside.freed = totals->tensors_outside[i].freed;
+    }
 }
 
 static bool is_empty(const struct clp_block *sum)

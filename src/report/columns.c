@@ -212,7 +212,7 @@ static void set_amount(enum clp_measure measure, const struct clp_column_scale *
 {
     const struct clp_measure_row *row = &clp_measure_rows[measure];
     double value = clp_measure_value(measure, measures);
-    bool is_size = row->merge == CLP_MERGE_MAX; /* an amount of memory, not a change of it: its 0 is shown */
+    bool is_size = measure == CLP_MEASURE_rss; /* an amount of memory, not a change of it: its 0 is shown */
 
     if (row->needs >= CLP_NEEDS_MEMORY && measures->rss == 0)
         return;

@@ -11,6 +11,7 @@
 #include "ranking.h"
 #include "base/escape.h"
 #include "profile/missed.h"
+#include "profile/named.h"
 #include "profile/source.h"
 #include "table.h"
 #include "formats/lprof/wire_rows.h"
@@ -394,6 +395,30 @@ static void add_collections(struct report *report)
         clp_buf_add_text(report->out, "The program cleared gc.callbacks: later collections are missing.\n");
 }
 
+/* Adds what was allocated for tensors while no line of the profile ran, so that nothing is missing in the sums. */
+static void add_tensors_outside(struct report *report)
+{
+    struct clp_profile_meta meta = report->profile->meta; /* a copy, of which nothing is changed */
+    const char *before = "Tensors outside the lines: ";
+
+    for (size_t i = 0; i < CLP_DEVICES; i++) {
+        const struct clp_named_outside outside = clp_named_outside(&meta, i);
+        const char *name = *clp_named_name(&meta, CLP_NAMED_DEVICE + i);
+        if (name == NULL || (*outside.allocated == 0 && *outside.freed == 0))
+            continue;
+        clp_buf_add_text(report->out, before);
+        clp_escape_add_text(report->out, name);
+        clp_buf_add_text(report->out, " ");
+        clp_number_add_bytes(report->out, (double)*outside.allocated);
+        clp_buf_add_text(report->out, " allocated, ");
+        clp_number_add_bytes(report->out, (double)*outside.freed);
+        clp_buf_add_text(report->out, " freed");
+        before = "; ";
+    }
+    if (before[0] == ';')
+        clp_buf_add_text(report->out, ".\n");
+}
+
 /* Adds what devices did for no line. */
 static void add_devices(struct report *report)
 {
@@ -507,6 +532,8 @@ static clp_status add_report(struct report *report)
         status = add_tables(report);
     if (report->profile->gc_apart && !report->options->no_details)
         add_collections(report);
+    if (!report->options->no_details)
+        add_tensors_outside(report);
     if (report->profile->meta.has_device_time != 0 && !report->options->no_details)
         add_devices(report);
     if (report->options->summarize)

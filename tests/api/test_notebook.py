@@ -498,7 +498,9 @@ def test_clineprof_options(shell, tmp_path):
         F, "%%clineprof -p -u 1 -D all.lprof -T all.txt\ndef g(): pass\ng()",
         "%%clineprof --no-memory -z\ndef g(): pass\nx = 1", "%%clineprof --heap\nx = bytes(10 ** 7)",
         "%%clineprof --cpu --no-memory\nimport time\ntime.sleep(0.1)",
-        "%%clineprof --native --io --counters=faults --no-memory\nx = sorted(range(10_000))")
+        "%%clineprof --native --io --counters=faults --no-memory\nx = sorted(range(10_000))",
+        "%%clineprof --tensors --no-memory\nx = 1")
+    assert told[6].hits == {"<module>": {1: 1}} and told[6].error is None
     assert told[1].hits == {"<module>": {1: 1, 2: 1}} and "Timer unit: 1 s" in told[1].text
     assert (tmp_path / "all.txt").read_text() == told[1].text + "\n"
     ended = run([CKERNPROF.replace("ckernprof", "clineprof"), "all.lprof"], tmp_path)
@@ -506,7 +508,7 @@ def test_clineprof_options(shell, tmp_path):
     assert told[2].hits == {"<module>": {1: 1, 2: 1}} and "Mem usage" not in told[2].text
     assert told[3].error is None and "Live  Line Contents" in told[3].text
     live = [any("  Live  Line" in text for text in Shown(each.html, "pre").texts) for each in told[1:]]
-    assert live == [False, False, True, False, False]
+    assert live == [False, False, True, False, False, False]
     assert "  Wait " in told[4].text and "  Wait " not in told[2].text
     assert "  Written " in told[5].text and "  Faults " in told[5].text and "Switches" not in told[5].text
     assert ("  C time " in told[5].text) == (sys.version_info >= (3, 11))

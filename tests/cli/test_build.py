@@ -86,7 +86,7 @@ def test_what_an_editable_install_left_is_no_source(house):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, house / name)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    for name in f"_core{suffix}", "libclineprof_native.so":
+    for name in f"_core{suffix}", "libclineprof_native.so", "libclineprof_tensors.so":
         (house / "src/clineprof" / name).write_text("of pip")
     made = subprocess.run(["make", "-n", "V=1", f"PYTHON={sys.executable}"], cwd=house, text=True,
                           capture_output=True, env=clean_environment())

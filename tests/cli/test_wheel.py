@@ -79,9 +79,9 @@ def test_the_module_has_msgpack_inside_and_exports_its_init_function_only(wheel,
     assert needed and not [name for name in needed if "msgpack" in name]
     exported = run(["nm", "-D", "--defined-only", module]).stdout.split()
     assert exported[2::3] == ["PyInit__core"]
-    library = tmp_path / "clineprof/libclineprof_native.so"
-    needed = re.findall(r"NEEDED +(\S+)", run(["objdump", "-p", library]).stdout)
-    assert {name.split(".")[0] for name in needed} <= {"libc", "libdl", "libpthread"}
+    for library in "libclineprof_native.so", "libclineprof_tensors.so":
+        needed = re.findall(r"NEEDED +(\S+)", run(["objdump", "-p", tmp_path / "clineprof" / library]).stdout)
+        assert needed and {name.split(".")[0] for name in needed} <= {"libc", "libdl", "libpthread"}
 
 
 def test_the_wheel_holds_all_of_the_package(wheel):

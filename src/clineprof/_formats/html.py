@@ -106,6 +106,7 @@ class _View:
         yield "Cost of profiling", _cost(meta, self.options["raw_times"]), 0
         yield "Memory", _exactness(meta) if self.memory else "", 0
         yield "Garbage collection", _outside(meta), 0
+        yield "Tensors outside the lines", _tensors_outside(meta), 0
 
     def functions(self):
         """The first JSON of the page: what the page needs to list the functions."""
@@ -127,8 +128,10 @@ class _View:
         return {(m.function.file, m.function.line, m.function.name): place for place, m in enumerate(self.measures)}
 
     def title_of(self, measure):
-        """The title of the measure's column; for a counter of the program's own its name."""
+        """The title of the measure's column, with the name of the program's counter or of the device."""
         name = self.profile.meta.get(measure.needs)
+        if name and measure.needs in ("device1", "device2", "device3", "device4"):
+            return texts.plain(name) + " " + measure.title.partition(" ")[0].lower()
         if not name or not measure.needs.startswith("counter"):
             return measure.title
         return texts.plain(name) + (" most" if measure.merge == "largest" else "")
@@ -184,6 +187,14 @@ def _outside(meta):
     if meta.get("gc_cleared"):
         told.append("the program cleared gc.callbacks: later collections are missing")
     return "; ".join(told)
+
+
+def _tensors_outside(meta):
+    names = [name for name in ("device1", "device2", "device3", "device4") if meta.get(name)]
+    sizes = [(texts.plain(meta[name]), meta.get(name + "_outside", 0), meta.get(name + "_outside_freed", 0))
+             for name in names]
+    return "; ".join("%s %s allocated, %s freed" % (name, texts.size(allocated), texts.size(freed))
+                     for name, allocated, freed in sizes if allocated or freed)
 
 
 def _share(part, wall):

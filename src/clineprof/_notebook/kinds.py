@@ -84,7 +84,7 @@ class Clineprof(Lprun):
         self.profiler = self.view = _boot.core().Profiler(
             memory=not wish.no_memory, heap=HEAP_INTERVAL if wish.heap else 0,
             leaks=wish.leaks_value if wish.leaks else None, cpu=bool(wish.cpu),
-            native=bool(wish.native), counters=wish.counted())  # fmt: skip
+            native=bool(wish.native), counters=wish.counted(), tensors=bool(wish.tensors))  # fmt: skip
 
     def begin(self):
         """Begins the timeline. The profiler records from the moment it was made."""

@@ -9,8 +9,8 @@ SPECS = {
     "lprun_all": ("rzptD:T:u:", ()),
     "mprun": ("rcf:m:T:", ()),
     "memit": ("r:t:i:coq", ()),
-    "clineprof": ("rzpf:m:D:T:u:", ("all", "compare", "no-memory", "cpu", "native", "io", "counters?", "heap",
-                                      "leaks?", "timeline?")),
+    "clineprof": ("rzpf:m:D:T:u:", ("all", "compare", "no-memory", "cpu", "native", "io", "counters?", "tensors",
+                                      "heap", "leaks?", "timeline?")),
 }
 
 

@@ -351,9 +351,13 @@ static clp_status fill_devices(const struct clp_code_window *window, struct clp_
     clp_status status = CLP_OK;
 
     clp_devices_names(names);
-    for (size_t i = 0; i < CLP_DEVICES && (window->devices & CLP_DEVICE_TENSORS) != 0 && status == CLP_OK; i++)
-        status = clp_profile_set_text(profile, clp_named_name(&profile->meta, CLP_NAMED_DEVICE + i),
-                                      names[i][0] != 0 ? names[i] : NULL);
+    for (size_t i = 0; i < CLP_DEVICES && status == CLP_OK; i++) {
+        const struct clp_named_outside outside = clp_named_outside(&profile->meta, i);
+        if ((window->devices & CLP_DEVICE_TENSORS) == 0)
+            *outside.allocated = *outside.freed = 0; /* another window has asked for them */
+        else if (names[i][0] != 0)
+            status = clp_profile_set_text(profile, clp_named_name(&profile->meta, CLP_NAMED_DEVICE + i), names[i]);
+    }
     return status;
 }
 

@@ -2,6 +2,8 @@
 #include "setup.h"
 #include "engine/devices.h"
 #include "engine/tallies.h"
+#include "bridge/console.h"
+#include "cpython/memory/tensors.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/windows/around_costs.h"
 #include "cpython/recorder/heap_table.h"
@@ -57,9 +59,9 @@ bool clp_setup_read_counters(const char *names, uint32_t *tallies)
 }
 
 /* What the wishes want of enum clp_device_source. */
-static uint32_t devices_of(const struct clp_wishes *wishes)
+static uint32_t devices_of(const struct clp_wishes *wishes, struct clp_recorder *recorder)
 {
-    return (wishes->tensors != 0 ? CLP_DEVICE_TENSORS : 0) | (wishes->cuda != 0 ? CLP_DEVICE_TIME : 0);
+    return (wishes->tensors != 0 && clp_tensors_use(&recorder->engine) ? CLP_DEVICE_TENSORS : 0) | (wishes->cuda != 0 ? CLP_DEVICE_TIME : 0);
 }
 
 static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -186,7 +188,7 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     clp_code_window_init(&self->window, recorder,
                          wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0,
                          wishes->cpu != 0, wishes->tallies, wishes->native != 0 && clp_around_is_carried(recorder),
-                         devices_of(wishes));
+                         devices_of(wishes, recorder));
     self->context = Py_XNewRef(wishes->context);
     self->window.limit = self->context;
     self->window.owner = (PyObject *)self;
@@ -196,6 +198,17 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     bool done = set_up_heap(self, wishes);
     clp_code_window_release(&self->window);
     return done;
+}
+
+/* The program goes on without numbers of tensors. */
+static void say_no_tensors(const struct clp_wishes *wishes)
+{
+    static bool told;
+
+    if (wishes->tensors != 0 && !clp_tensors_are_there() && !told)
+        clp_console_complain("clineprof", "tensors are not counted, because a library of clineprof's must be loaded before "
+                                          "PyTorch for that; start the program with ckernprof --tensors");
+    told |= wishes->tensors != 0;
 }
 
 static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -208,6 +221,8 @@ static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
         clp_turn_end();
     }
     Py_XDECREF(statements);
+    if (done)
+        say_no_tensors(wishes);
     return done && (!wishes->started || clp_code_window_open(&self->window));
 }
 

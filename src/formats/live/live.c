@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "live.h"
+#include "engine/devices.h"
 #include "timeline/history.h"
 #include <errno.h>
 #include <string.h>
@@ -74,6 +75,7 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
     }
     *live = (struct clp_live){.pages = pages, .header = header};
     fill_header(live, start, mapped);
+    clp_devices_mirror(header->devices);
     pages->full = &header->incomplete;
     return CLP_OK;
 }
@@ -87,6 +89,7 @@ void clp_live_close(struct clp_live *live)
 {
     struct clp_pages *pages = live->pages;
 
+    clp_devices_mirror(NULL);
     for (size_t i = pages->piece_count > pages->left_count ? pages->piece_count : pages->left_count; i-- > 0;) {
         const struct clp_piece piece = pages->pieces[i];
         if (!is_of_engine(live, piece.address))

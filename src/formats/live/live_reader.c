@@ -269,7 +269,7 @@ static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind k
             struct clp_area *area = (void *)at;
             if (area->kind == CLP_AREA_NONE)
                 break;
-            if (area->kind > CLP_AREA_CALL_BASE || area->class < CLP_POOL_LEAST_CLASS ||
+            if (area->kind > CLP_AREA_TENSORS || area->class < CLP_POOL_LEAST_CLASS ||
                 area->class >= CLP_POOL_CLASSES || (size_t)1 << area->class > left)
                 return refuse(reader, CLP_CORRUPT, area, "counters that cannot be");
             if (area->kind == (uint32_t)kind)
@@ -317,6 +317,8 @@ static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
         status = take_calls(reader);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_THREAD, clp_live_take_thread);
+    if (status == CLP_OK)
+        status = each_area(reader, CLP_AREA_TENSORS, clp_live_take_tensors);
     if (status != CLP_OK)
         return status;
     clp_live_take_costs(reader);

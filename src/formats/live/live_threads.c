@@ -55,15 +55,18 @@ static void tidy_tallies(struct clp_tally_cell *tallies)
         clp_live_limit(&tallies->most[i]);
 }
 
+static void tidy_tensors(struct clp_tensor_cell *tensors)
+{
+    clp_live_limit_count(&tensors->allocated);
+    clp_live_limit_count(&tensors->freed);
+    clp_live_limit(&tensors->reserved);
+    clp_live_limit_count(&tensors->peak);
+}
+
 static void tidy_devices(struct clp_device_cell *devices)
 {
-    for (size_t i = 0; i < CLP_DEVICES; i++) {
-        struct clp_tensor_cell *tensors = &devices->tensors[i];
-        clp_live_limit_count(&tensors->allocated);
-        clp_live_limit_count(&tensors->freed);
-        clp_live_limit(&tensors->reserved);
-        clp_live_limit_count(&tensors->peak);
-    }
+    for (size_t i = 0; i < CLP_DEVICES; i++)
+        tidy_tensors(&devices->tensors[i]);
     clp_live_limit_count(&devices->time);
     clp_live_limit_count(&devices->wait);
     clp_live_limit_count(&devices->launches);
@@ -77,6 +80,8 @@ void clp_live_tidy_totals(struct clp_engine_totals *totals)
     clp_live_limit(&totals->others_grown);
     clp_live_limit(&totals->others_released);
     tidy_gc(&totals->gc_outside);
+    for (size_t i = 0; i < CLP_DEVICES; i++)
+        tidy_tensors(&totals->tensors_outside[i]);
 }
 
 void clp_live_tidy_block(struct clp_block *block)
@@ -303,6 +308,18 @@ clp_status clp_live_take_thread(struct clp_live_reader *reader, struct clp_area 
     }
     if (from->last + from->stopped > reader->end)
         reader->end = from->last + from->stopped;
+    return CLP_OK;
+}
+
+clp_status clp_live_take_tensors(struct clp_live_reader *reader, struct clp_area *area, size_t bytes)
+{
+    struct clp_tensors_outside *outside = (struct clp_tensors_outside *)area;
+
+    if (bytes < sizeof *outside)
+        return refuse(reader, CLP_CORRUPT, area, "tensors that do not fit");
+    for (size_t i = 0; i < CLP_DEVICES; i++)
+        tidy_tensors(&outside->cells[i]);
+    reader->engine.tensors = outside;
     return CLP_OK;
 }
 

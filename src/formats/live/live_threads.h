@@ -10,6 +10,8 @@
 clp_status clp_live_take_block(struct clp_live_reader *reader, struct clp_area *area,
                                size_t bytes);
 clp_status clp_live_take_base(struct clp_live_reader *reader, struct clp_area *area, size_t bytes);
+clp_status clp_live_take_tensors(struct clp_live_reader *reader, struct clp_area *area,
+                                 size_t bytes);
 clp_status clp_live_take_thread(struct clp_live_reader *reader, struct clp_area *area,
                                 size_t bytes);
 
