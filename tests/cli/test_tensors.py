@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """--tensors: what lines allocate for PyTorch's tensors. Here a small library stands for PyTorch's (fixtures/fake_c10.c);
-tests/engines/test_tensors.py has PyTorch itself. The truth is what each line asks for."""
+tests/engines/test_tensors_of_torch.py has PyTorch itself. The truth is what each line asks for."""
 import collections
 import re
 import shutil
