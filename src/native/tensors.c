@@ -37,8 +37,8 @@ static __thread struct {
 
 /* ---- PyTorch's functions ---- */
 
-/* Searches a library that is loaded already, and those that it needs. Python loads PyTorch's libraries for itself alone,
- * so a search among all libraries would not find them. */
+/* Searches a library that is loaded already, and those that it needs. Python loads PyTorch's libraries for itself
+ * alone, so a search among all libraries would not find them. */
 static void *find_in(const char *library, const char *name)
 {
     void *handle = library != NULL ? dlopen(library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
