@@ -10,7 +10,8 @@
  * PyTorch's functions are called with the same arguments, whether its own profiler is on or not, so that they do what
  * they always do. Delete does not say how many bytes are freed, so the sizes of the CPU's blocks are kept here.
  *
- * Names and arguments are those of C++ on Linux (the Itanium ABI), which have been the same since PyTorch 1.11. */
+ * Names and arguments are those of C++ on Linux (the Itanium ABI), as PyTorch 2.14 has them, and for
+ * reportMemoryUsageToProfiler also older ones. Where a name is missing in a version, nothing calls it here. */
 #include "tensors.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,8 +37,8 @@ static __thread struct {
 
 /* ---- PyTorch's functions ---- */
 
-/* Searches a library that is loaded already, and those that it needs. Python loads PyTorch's libraries for itself alone,
- * so a search among all libraries would not find them. */
+/* Searches a library that is loaded already, and those that it needs. Python loads PyTorch's libraries for itself
+ * alone, so a search among all libraries would not find them. */
 static void *find_in(const char *library, const char *name)
 {
     void *handle = library != NULL ? dlopen(library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -232,7 +233,7 @@ typedef void (*report_function)(void *block, int64_t bytes, uint64_t allocated, 
 #define NEW _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm
 #define DELETE _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv
 #define REPORT _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
-#define REPORT_OLD _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE /* before PyTorch 2.1 */
+#define REPORT_OLD _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE /* older versions */
 #define TEXT_(name) #name
 #define TEXT(name) TEXT_(name)
 
