@@ -296,6 +296,8 @@ static const struct clp_option run_rows[] = {
      .help = "count the memory of PyTorch's tensors"},
     {CLP_OPTION_SWITCH, 0, "cuda", .field = RUN(cuda),
      .help = "count kernels, copies and waiting of GPUs"},
+    {CLP_OPTION_SWITCH, 0, "line-log", .field = RUN(line_log),
+     .help = "log lines while torch.profiler runs"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
      .switches = true, .one_of = "python or native", .field = RUN(heap),
      .help = "count live memory; native: that of C code, too"},

@@ -3,6 +3,7 @@
 #include "cpython/compat/opcodes.h"
 #include "engine/reaping.h"
 #include "cpu_time.h"
+#include "line_log.h"
 #include "moments.h"
 #include "names.h"
 #include "tally_reads.h"
@@ -71,6 +72,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     uint64_t cpu_span = recorder->engine.cpu_span, noise = recorder->engine.wait_noise;
     uint64_t tally_span = recorder->engine.tally_span;
     struct clp_around_costs around = recorder->engine.around;
+    bool every_event = recorder->engine.every_event;
 
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
@@ -79,6 +81,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     recorder->engine.parts = parts;
     recorder->engine.around = around;
+    recorder->engine.every_event = every_event;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
     clp_engine_set_tally_span(&recorder->engine, tally_span);
@@ -89,6 +92,7 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
 {
     uint64_t now = clp_clock_read(&recorder->clock);
 
+    clp_line_log_after_fork(recorder);
     for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
          thread = thread->next) {
         if (thread == clp_thread_here)
