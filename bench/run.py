@@ -15,7 +15,7 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
-                             "floor, memory, counters, waits, truth, busy, threads, startup, viewer, ranks; "
+                             "floor, memory, counters, waits, truth, busy, threads, startup, viewer, ranks, join; "
                              "repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
@@ -39,7 +39,7 @@ def completed(options):
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
     parts = ("programs", "floor", "memory", "counters", "waits", "truth", "busy", "threads", "startup", "viewer",
-             "ranks")
+             "ranks", "join")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -65,6 +65,7 @@ def measure(base, variants, options, data):
     import busy
     import counters
     import floor
+    import joining
     import memory
     import ranks
     import slowdown
@@ -111,6 +112,9 @@ def measure(base, variants, options, data):
         sums = ranks.measure(options, say)
         data["ranks"] = ranks.as_data(sums)
         yield from ranks.tables(sums)
+    if "join" in options.parts:
+        data["join"] = joining.measure(options, say)
+        yield from joining.tables(data["join"])
 
 
 def count(variants, options, data):

@@ -240,6 +240,7 @@ class Join:
     def _join_calls(self):
         calls, keys = self._calls, {}
         launches = dict(zip(calls.correlations, range(len(calls.starts))))
+        launches.pop(0, None)  # it means none
         named = None
 
         def line_of(call):

@@ -70,6 +70,8 @@ class Log:
             thread = self.threads.setdefault(starts[2 * i + 1], Thread())
             thread.times += words[2 * starts[2 * i] : 2 * end : 2]
             new = words[2 * starts[2 * i] + 1 : 2 * end : 2]
+            if max((word & FUNCTION for word in set(new)), default=0) > functions:
+                raise ValueError
             thread.words += array("Q", (word + shift if word & FUNCTION else word for word in new)) if shift else new
 
     def tidy(self):
@@ -96,9 +98,6 @@ def _functions(content, count):
 
 def logs_of(profile, name):
     """{process: Log} of a profile. Wrong if it has none, or a damaged one; `name` is that of its file."""
-    if not profile._line_logs:
-        raise Wrong("'%s' has no log of lines: run the program with ckernprof --line-log, or Profiler(line_log=True), "
-                    "and with torch.profiler" % name)  # fmt: skip
     logs = {}
     try:
         for content in profile._line_logs:
@@ -108,4 +107,8 @@ def logs_of(profile, name):
         raise Wrong("'%s' has a damaged log of lines" % name) from None
     for log in logs.values():
         log.tidy()
+    logs = {process: log for process, log in logs.items() if log.threads}
+    if not logs:
+        raise Wrong("'%s' has no log of lines: run the program with ckernprof --line-log, or Profiler(line_log=True), "
+                    "and with torch.profiler" % name)  # fmt: skip
     return logs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Reads a Chrome trace of torch.profiler piece by piece: a trace of gigabytes takes little memory."""
 import gzip
-import io
 import json
 import os
 import re
+import zlib
 
 from clineprof._torch import Wrong
 
@@ -32,7 +32,7 @@ class Trace:
         try:
             with open_text(self.path) as file:
                 yield from self._read(file)
-        except (EOFError, gzip.BadGzipFile, UnicodeDecodeError):
+        except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError):
             raise Wrong("'%s' is damaged or cut off" % self.path) from None
 
     def _read(self, file):
@@ -93,13 +93,9 @@ class Trace:
 
 def open_text(path):
     """Opens a file for reading text, which may be compressed by gzip."""
-    file = open(path, "rb")
-    try:
-        magic = file.peek(2)[:2]
-        return io.TextIOWrapper(gzip.GzipFile(fileobj=file) if magic == b"\x1f\x8b" else file, "utf-8", newline="")
-    except BaseException:
-        file.close()
-        raise
+    with open(path, "rb") as file:
+        is_compressed = file.read(2) == b"\x1f\x8b"
+    return (gzip.open if is_compressed else open)(path, "rt", encoding="utf-8", newline="")
 
 
 def copy_with(trace, events, path):
