@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures how long `clineprof torch join` takes for a trace of 1 GB, and how much memory. The trace is made here, in the
-form in which torch writes it; no GPU has recorded it. Checks the sums of every line."""
+"""Measures how long `clineprof torch join` takes for a trace of 1 GB, and how much memory. The trace is made here, in
+the form in which torch writes it; no GPU has recorded it. Checks the sums of every line."""
 import os
 import shutil
 import struct
@@ -27,7 +27,9 @@ OP = """
     "ph": "X", "cat": "cpu_op", "name": "%s", "pid": 4000, "tid": %d,
     "ts": %d.%03d, "dur": %d.%03d,
     "args": {
-      "External id": %d,"Record function id": 0, "Concrete Inputs": ["", "", ""], "Input type": ["float", "float", ""], "Input Strides": [[4096, 1], [1, 4096], []], "Input Dims": [[64, 4096], [4096, 4096], []], "Ev Idx": %d%s
+      "External id": %d,"Record function id": 0, "Concrete Inputs": ["", "", ""],
+      "Input type": ["float", "float", ""], "Input Strides": [[4096, 1], [1, 4096], []],
+      "Input Dims": [[64, 4096], [4096, 4096], []], "Ev Idx": %d%s
     }
   },"""
 CALL = """
@@ -40,10 +42,13 @@ CALL = """
   },"""
 DEVICE = """
   {
-    "ph": "X", "cat": "kernel", "name": "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)", "pid": 0, "tid": 7,
+    "ph": "X", "cat": "kernel", "pid": 0, "tid": 7,
+    "name": "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >",
     "ts": %d.%03d, "dur": 7.250,
     "args": {
-      "External id": %d, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": %d, "registers per thread": 16, "shared memory": 0, "blocks per SM": 1.939394, "warps per SM": 7.757576, "grid": [256, 1, 1], "block": [128, 1, 1], "est. achieved occupancy %%": 12
+      "External id": %d, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": %d,
+      "registers per thread": 16, "shared memory": 0, "blocks per SM": 1.939394, "warps per SM": 7.757576,
+      "grid": [256, 1, 1], "block": [128, 1, 1], "est. achieved occupancy %%": 12
     }
   },"""
 

@@ -492,6 +492,7 @@ static const char *const view_usages[] = {
     "mem run|attach|plot|peak|list|rm|clean ..",
     "hook install|remove|status",
     "lsp [options]",
+    "torch join [options] profile.lprof trace.json ..",
 };
 
 void clp_view_options_help(const char *program, struct clp_buf *out)

@@ -40,7 +40,8 @@ def begins(log):
 
 
 def hits(profile):
-    return {(function.name, line.line): line.hits for function in profile.functions for line in function.lines if line.hits}
+    lines = [(function, line) for function in profile.functions for line in function.lines]
+    return {(function.name, line.line): line.hits for function, line in lines if line.hits}
 
 
 MIXED = """
@@ -237,7 +238,8 @@ def test_a_version_of_torch_that_does_not_tell_is_taken_to_record(tmp_path):
     assert len(profile._line_logs) == 1
 
 
-@pytest.mark.parametrize("text, options", [("work()", ()), ("del sys.modules['torch.autograd.profiler']; work()", ("--line-log",))])
+@pytest.mark.parametrize("text, options", [
+    ("work()", ()), ("del sys.modules['torch.autograd.profiler']; work()", ("--line-log",))])  # fmt: skip
 def test_without_the_wish_or_torch_there_is_no_log(text, options, tmp_path):
     profiled(tmp_path, f"@profile\ndef work():\n    return 0\n{text}\n", options=options)
     assert "line_log" not in msgpack.unpackb((tmp_path / "prog.py.lprof").read_bytes())
@@ -272,7 +274,8 @@ def test_each_cycle_of_steps_has_its_own_log(tmp_path):
             return 0
         def note(steps):
             steps.profile.write("%d.lprof" % steps.step_num)
-        with clineprof.Steps(work, tracer={TRACER!r}, line_log=True, wait=1, warmup=1, active=3, repeat=2, on_trace_ready=note) as steps:
+        with clineprof.Steps(work, tracer={TRACER!r}, line_log=True, wait=1, warmup=1, active=3, repeat=2,
+                             on_trace_ready=note) as steps:
             for n in range(12):
                 work()
                 steps.step()
@@ -337,7 +340,8 @@ def test_the_child_of_a_fork_has_a_log_of_its_own(tmp_path):
 
 def test_what_is_recovered_of_a_killed_run_has_no_log(tmp_path):
     """The log is not in the live file; docs/training.md says so."""
-    (tmp_path / "prog.py").write_text(TORCH.format(on=True) + "import os\n@profile\ndef work():\n    os.kill(os.getpid(), 9)\nwork()\n")
+    program = "import os\n@profile\ndef work():\n    os.kill(os.getpid(), 9)\nwork()\n"
+    (tmp_path / "prog.py").write_text(TORCH.format(on=True) + program)
     run_ckernprof(["-l", "--line-log", "prog.py"], tmp_path)
     profile = clineprof.load(tmp_path / "prog.py.lprof.live")
     with pytest.raises(Wrong, match="has no log of lines"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`clineprof torch join`: a trace of torch.profiler put on lines. The traces with kernels are written by hand, after the
-form in which torch writes them: no GPU has recorded them. Their truth is in the tests. The last tests use the real torch,
-on the CPU, where it is installed."""
+"""`clineprof torch join`: a trace of torch.profiler put on lines. The traces with kernels are written by hand, after
+the form in which torch writes them: no GPU has recorded them. Their truth is in the tests. The last tests use the real
+torch, on the CPU, where it is installed."""
 import collections
 import gzip
 import itertools
@@ -42,7 +42,8 @@ def write_run(folder, stays, process=PROCESS, dropped=0, name="run.lprof"):
                 "lines": {"line": LINES, "hits": [1] * len(LINES), "time": [1000] * len(LINES)}}
     (folder / name).write_bytes(msgpack.packb({
         "format": "clineprof", "version": 1, "unit": 1e-9, "functions": [function], "texts": [text],
-        "meta": {"pid": process, "start": BASE * 1e-9}, "line_log": [head + runs + events + b"train.py\0train\0001\0"]}))  # fmt: skip
+        "meta": {"pid": process, "start": BASE * 1e-9},
+        "line_log": [head + runs + events + b"train.py\0train\0" b"1\0"]}))  # fmt: skip
 
 
 def op(name, thread, start, length, external=0, **more):
@@ -315,9 +316,15 @@ def test_the_joined_profile_keeps_what_the_profile_had(tmp_path):
 def old(event):
     """As torch 1.8 to 1.10 named things."""
     names = {"cpu_op": "Operator", "cuda_runtime": "Runtime", "kernel": "Kernel", "gpu_memcpy": "Memcpy"}
-    args = {name[0].lower() + name[1:] if name == "External id" else name: value for name, value in event["args"].items()}
+    args = dict(event["args"])
+    args["external id"] = args.pop("External id", 0)
     return {**event, "cat": names[event["cat"]], "args": args}
 
+
+OF_NOBODY = [
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": PROCESS, "tid": MAIN, "ts": 0, "dur": 1},
+    {"ph": "i", "name": "Iteration Start: PyTorch Profiler", "s": "g", "pid": "Traces", "tid": "Trace", "ts": 1},
+]
 
 FORMS = {
     "torch's own": as_torch_writes,
@@ -328,9 +335,7 @@ FORMS = {
         {"traceEvents": [{**event, "ts": event["ts"] + BASE // 1000} for event in events]}),
     "names of torch 1.8": lambda events: json.dumps(
         {"traceEvents": [{**old(event), "ts": event["ts"] + BASE // 1000} for event in events]}, separators=(",", ":")),
-    "other events between": lambda events: as_torch_writes([item for event in events for item in (
-        event, {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": PROCESS, "tid": MAIN, "ts": 0, "dur": 1},
-        {"ph": "i", "name": "Iteration Start: PyTorch Profiler", "s": "g", "pid": "Traces", "tid": "Trace", "ts": 1})]),
+    "other events between": lambda events: as_torch_writes([item for event in events for item in (event, *OF_NOBODY)]),
 }  # fmt: skip
 
 
@@ -358,25 +363,31 @@ def test_pieces_of_a_trace_may_end_anywhere(form, tmp_path, monkeypatch):
 
 
 TRACE = as_torch_writes(BACKWARD)
+CUT_OFF = "'trace.json' is cut off: the list of events does not end"
+NO_TRACE = "'trace.json' is not a trace of torch.profiler: "
+NO_LOG = ("'run.lprof' has no log of lines: run the program with ckernprof --line-log, or Profiler(line_log=True), and "
+          "with torch.profiler")
+DAMAGED = "'run.lprof' has a damaged log of lines"
 
 
 @pytest.mark.parametrize("content, wrong", [
-    ("", "'trace.json' is not a trace of torch.profiler: it has no \"traceEvents\""),
-    ("hello", "'trace.json' is not a trace of torch.profiler: it has no \"traceEvents\""),
-    ('{"a": 1}', "'trace.json' is not a trace of torch.profiler: it has no \"traceEvents\""),
-    (TRACE[: len(TRACE) // 2], "'trace.json' is cut off: the list of events does not end"),
-    (TRACE[: TRACE.index("]", TRACE.index("traceEvents") + 20)], "'trace.json' is cut off: the list of events does not end"),
+    ("", NO_TRACE + "it has no \"traceEvents\""),
+    ("hello", NO_TRACE + "it has no \"traceEvents\""),
+    ('{"a": 1}', NO_TRACE + "it has no \"traceEvents\""),
+    (TRACE[: len(TRACE) // 2], CUT_OFF),
+    (TRACE[: TRACE.index("]", TRACE.index("traceEvents") + 20)], CUT_OFF),
     (gzip.compress(TRACE.encode())[:-20], "'trace.json' is damaged or cut off"),
     (gzip.compress(TRACE.encode())[:60] + b"damage" * 99, "'trace.json' is damaged or cut off"),
     (b'{"traceEvents": [\xff', "'trace.json' is damaged or cut off"),
-    ('{"traceEvents": [1]}', "'trace.json' is not a trace of torch.profiler: an event is not an object"),
+    ('{"traceEvents": [1]}', NO_TRACE + "an event is not an object"),
     ('{"traceEvents": [{"a": %s' % ("[" * 200_000), None),
     ('{"traceEvents": []}', "'trace.json' has no operators of the CPU: record them with ProfilerActivity.CPU"),
-    ('{"traceEvents": [{"cat": "cpu_op", "ph": "X"}]}', "'trace.json' is not a trace of torch.profiler: KeyError('tid') in an event"),
+    ('{"traceEvents": [{"cat": "cpu_op", "ph": "X"}]}', NO_TRACE + "KeyError('tid') in an event"),
     (as_torch_writes([{**event, "pid": 12} for event in BACKWARD]),
      "'trace.json' is a trace of process 12, and 'run.lprof' has the lines of process 4000"),
-    (as_torch_writes(BACKWARD, BASE + 10**12), "the trace is of another time than the log of lines: 1790858026.000 to "
-                                               "1790858026.005, and 1790857026.000 to 1790857026.009 (seconds since 1970)"),
+    (as_torch_writes(BACKWARD, BASE + 10**12),
+     "the trace is of another time than the log of lines: 1790858026.000 to 1790858026.005, and 1790857026.000 to "
+     "1790857026.009 (seconds since 1970)"),
 ])  # fmt: skip
 def test_a_bad_trace_gets_one_line(content, wrong, tmp_path):
     write_run(tmp_path, STAYS)
@@ -397,13 +408,11 @@ def with_log(folder, log):
 
 
 @pytest.mark.parametrize("content, wrong", [
-    (without_log, "'run.lprof' has no log of lines: run the program with ckernprof --line-log, or Profiler(line_log=True), "
-                  "and with torch.profiler"),
-    (lambda folder: with_log(folder, b"short"), "'run.lprof' has a damaged log of lines"),
-    (lambda folder: with_log(folder, struct.pack("<5Q", PROCESS, 1, 1, 1 << 60, 0)), "'run.lprof' has a damaged log of lines"),
-    (lambda folder: with_log(folder, struct.pack("<7Q", PROCESS, 9, 1, 0, 0, 0, 1)), "'run.lprof' has a damaged log of lines"),
-    (lambda folder: with_log(folder, struct.pack("<9Q", PROCESS, 0, 1, 1, 0, 0, MAIN, BASE, 5)),
-     "'run.lprof' has a damaged log of lines"),
+    (without_log, NO_LOG),
+    (lambda folder: with_log(folder, b"short"), DAMAGED),
+    (lambda folder: with_log(folder, struct.pack("<5Q", PROCESS, 1, 1, 1 << 60, 0)), DAMAGED),
+    (lambda folder: with_log(folder, struct.pack("<7Q", PROCESS, 9, 1, 0, 0, 0, 1)), DAMAGED),
+    (lambda folder: with_log(folder, struct.pack("<9Q", PROCESS, 0, 1, 1, 0, 0, MAIN, BASE, 5)), DAMAGED),
     (lambda folder: b"hello", None),
 ])  # fmt: skip
 def test_a_profile_without_a_good_log_gets_one_line(content, wrong, tmp_path):

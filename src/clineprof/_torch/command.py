@@ -3,10 +3,10 @@
 import gc
 import os
 
-import clineprof
 from clineprof import _boot
 from clineprof._boot import files
 from clineprof._boot.parser import Parser
+from clineprof._profile import load
 from clineprof._torch import Wrong, reading, slices
 from clineprof._torch.joining import KINDS, Join, Sums
 from clineprof._torch.log import NOWHERE, logs_of
@@ -73,7 +73,7 @@ def _join(options):
         if made is not None and any(os.path.exists(made) and os.path.samefile(made, file) for file in options.files):
             raise Wrong("would overwrite '%s', which it reads; choose another name" % made)
     try:
-        profile = clineprof.load(run)
+        profile = load(run)
     except ValueError as error:
         raise Wrong(str(error)) from None
     logs = logs_of(profile, run)
@@ -139,20 +139,24 @@ class _Total:
         return lines[line - first_line].strip() if 0 <= line - first_line < len(lines) else ""
 
     def show(self, dropped):
-        everything = list(self._lines.values())
-        launches = sum(sums.launches for sums in everything) + self._lost.launches
-        ops = sum(sums.ops for sums in everything) + self._lost.ops
+        everything = [self._lost, *self._lines.values()]
+        launches = sum(sums.launches for sums in everything)
         self._show_table("device_time" if launches else None)
         if not launches:
             print("No kernel is in the trace: device times are 0, and the table has operators of the CPU.")
-        if self._lost.ops or self._lost.launches:
-            print("On no line: %d of %d operators (%.3f ms), %d of %d kernels and copies (%.3f ms)."
-                  % (self._lost.ops, ops, (self._lost.forward + self._lost.backward) * 1e-6,
-                     self._lost.launches, launches, self._lost.device_time * 1e-6))  # fmt: skip
-        if self._lost.device_wait:
-            print("On no line: %.3f ms of waiting." % (self._lost.device_wait * 1e-6))
+        self._show_lost(sum(sums.ops for sums in everything), launches)
         if dropped:
             print("The log of lines was full: %d events are missing in it." % dropped)
+
+    def _show_lost(self, ops, launches):
+        lost = self._lost
+        told = "%d of %d operators (%.3f ms)" % (lost.ops, ops, (lost.forward + lost.backward) * 1e-6)
+        if launches:
+            told += ", %d of %d kernels and copies (%.3f ms)" % (lost.launches, launches, lost.device_time * 1e-6)
+        if lost.ops or lost.launches:
+            print("On no line: %s." % told)
+        if lost.device_wait:
+            print("On no line: %.3f ms of waiting." % (lost.device_wait * 1e-6))
 
     def _show_table(self, by):
         """Prints the lines with most time on devices or, without one, in operators."""
@@ -162,7 +166,8 @@ class _Total:
             return (getattr(sums, by) if by else 0, sums.forward + sums.backward, item[0])
 
         rows = sorted(self._lines.items(), key=weight, reverse=True)[:SHOWN]
-        print("%9s %11s %11s %11s %9s  %s" % ("Operators", "Forward ms", "Backward ms", "Device ms", "Launches", "Line"))
+        titles = "Operators", "Forward ms", "Backward ms", "Device ms", "Launches", "Line"
+        print("%9s %11s %11s %11s %9s  %s" % titles)
         for (place, line), sums in rows:
             function = self._functions[place]
             text = self.text(function.file, function.name, function.line, line)

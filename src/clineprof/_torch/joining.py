@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Joins a trace of torch.profiler with a log of lines. The calls of a thread belong to the line that ran there. A kernel
-or copy belongs to the call that launched it (`correlation`). What a backward operator does belongs to the line of its
-forward operator (`Sequence number`, `Fwd thread id`)."""
+"""Joins a trace of torch.profiler with a log of lines. The calls of a thread belong to the line that ran there. A
+kernel or copy belongs to the call that launched it (`correlation`). What a backward operator does belongs to the line
+of its forward operator (`Sequence number`, `Fwd thread id`)."""
 import re
 from array import array
 from bisect import bisect_right
@@ -11,8 +11,10 @@ from clineprof._torch.log import NOWHERE, Thread
 
 OPS = "cpu_op", "Operator"
 DEVICE = "kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"
+FLOWS = "fwdbwd", "forward_backward"
 WAITS = re.compile(r"(cuda|hip)(Stream|Device|Event|Thread)Synchronize|cu(Stream|Ctx|Event)Synchronize"
-                   r"|(cuda|hip)Memcpy(2D|3D|Peer|ToSymbol|FromSymbol|WithStream)?|(cu|hip)Memcpy(DtoH|HtoD|DtoD)")  # fmt: skip
+                   r"|(cuda|hip)Memcpy(2D|3D|Peer|ToSymbol|FromSymbol|WithStream)?"
+                   r"|(cu|hip)Memcpy(DtoH|HtoD|DtoD)")  # fmt: skip
 SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 KINDS = "device_time", "device_wait", "launches", "ops", "forward", "backward"
 
@@ -83,7 +85,7 @@ class Join:
         self._named = tuple(array("q") for i in range(3))  # operators: external id, thread, start
         self._is_wait = {}
         self._takes = {**dict.fromkeys(OPS, self._take_op), **dict.fromkeys(DEVICE, self._take_device),
-                       "fwdbwd": self._take_flow, "forward_backward": self._take_flow, "Runtime": self._take_call}  # fmt: skip
+                       **dict.fromkeys(FLOWS, self._take_flow), "Runtime": self._take_call}  # fmt: skip
         self.lines = {}  # key: Sums
         self.lost = Sums()
 
@@ -147,8 +149,9 @@ class Join:
     def _take_device(self, event):
         args, name = event.get("args") or {}, event["name"]
         blocks = name.startswith("Memcpy DtoH") and "Pageable" in name  # the host waits for such a copy
-        for column, value in zip(self._devices, (args.get("correlation", 0), args.get("External id", args.get("external id", 0)),
-                                                 round(event["dur"] * 1000), blocks)):  # fmt: skip
+        external = args.get("External id", args.get("external id", 0))
+        values = args.get("correlation", 0), external, round(event["dur"] * 1000), blocks
+        for column, value in zip(self._devices, values):
             column.append(value)
 
     # ---- joining ----
@@ -169,7 +172,8 @@ class Join:
         self.last = max(max(ends) for starts, ends in self._outermost.values()) + self._base
         first, last = self._log.span()
         if self.last < first or self.first > last:
-            raise Wrong("the trace is of another time than the log of lines: %s to %s, and %s to %s (seconds since 1970)"
+            raise Wrong("the trace is of another time than the log of lines: "
+                        "%s to %s, and %s to %s (seconds since 1970)"
                         % tuple("%.3f" % (nanos * 1e-9) for nanos in (self.first, self.last, first, last)))  # fmt: skip
 
     def _find_origins(self):

@@ -117,4 +117,6 @@ def copy_with(trace, events, path):
 
 
 def _writer(path):
-    return gzip.open(path, "wt", 1, "utf-8") if path.endswith(".gz.part") else open(path, "w", encoding="utf-8", newline="")
+    if path.endswith(".gz.part"):
+        return gzip.open(path, "wt", 1, "utf-8", newline="")
+    return open(path, "w", encoding="utf-8", newline="")

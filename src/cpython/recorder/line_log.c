@@ -186,7 +186,8 @@ static bool begin_run(struct clp_line_log *log, uint64_t thread)
     if (log->run_count != 0 && log->runs[log->run_count - 1].thread == thread)
         return true;
     if (log->run_count == log->run_room &&
-        clp_mem_grow(log->mem, (void **)&log->runs, &log->run_room, log->run_room * 2 + 64, sizeof *log->runs) != CLP_OK)
+        clp_mem_grow(log->mem, (void **)&log->runs, &log->run_room, log->run_room * 2 + 64, sizeof *log->runs) !=
+            CLP_OK)
         return false;
     log->runs[log->run_count++] = (struct run){log->count, thread};
     return true;
@@ -294,7 +295,8 @@ static void add_number(struct clp_buf *out, uint64_t number)
 }
 
 /* The number, plus 1, that each function has in the profile's log; 0: it is none of the view's. NULL: no memory. */
-static uint32_t *number_functions(const struct clp_functions *functions, const struct clp_view *view, struct clp_mem *mem)
+static uint32_t *number_functions(const struct clp_functions *functions, const struct clp_view *view,
+                                  struct clp_mem *mem)
 {
     uint32_t *numbers = clp_mem_alloc(mem, functions->count + 1, sizeof *numbers), count = 0;
 
@@ -314,8 +316,8 @@ static void add_events(const struct clp_line_log *log, const uint32_t *numbers, 
     }
 }
 
-static void add_content(const struct clp_line_log *log, const struct clp_functions *functions, const struct clp_view *view,
-                        const uint32_t *numbers, struct clp_buf *out)
+static void add_content(const struct clp_line_log *log, const struct clp_functions *functions,
+                        const struct clp_view *view, const uint32_t *numbers, struct clp_buf *out)
 {
     add_number(out, log->process);
     add_number(out, view->count);
@@ -333,7 +335,8 @@ static void add_content(const struct clp_line_log *log, const struct clp_functio
     }
 }
 
-clp_status clp_line_log_fill(const struct clp_recorder *recorder, const struct clp_view *view, struct clp_profile *profile)
+clp_status clp_line_log_fill(const struct clp_recorder *recorder, const struct clp_view *view,
+                             struct clp_profile *profile)
 {
     const struct clp_line_log *log = recorder->line_log;
     const struct clp_functions *functions = &recorder->engine.functions;
