@@ -435,6 +435,8 @@ def test_a_profile_without_a_good_log_gets_one_line(content, wrong, tmp_path):
      "would overwrite 'trace.json', which it reads; choose another name"),
     (["join", "run.lprof", "trace.json", "--trace", "run.lprof"], 1,
      "would overwrite 'run.lprof', which it reads; choose another name"),
+    (["join", "run.lprof", "trace.json", "--trace", "/dev/null"], 1, "cannot replace '/dev/null': it is not a regular file"),
+    (["join", "run.lprof", "trace.json", "--trace", "no/x.json"], 1, "'no/x.json': No such file or directory"),
     (["join", "run.lprof", "trace.json", "-o", "no/dir.lprof"], 1, "'no/dir.lprof': No such file or directory"),
 ])  # fmt: skip
 def test_wrong_words(words, code, wrong, tmp_path):
@@ -459,6 +461,7 @@ def test_spans_of_lines():
 @pytest.mark.parametrize("form", ["torch's own", "in one line", "before torch 2.4"])
 def test_the_trace_with_lines_has_all_events_of_the_trace(form, name, tmp_path):
     write_run(tmp_path, STAYS)
+    (tmp_path / "run.lprof").chmod(0o640)
     (tmp_path / "trace.json").write_text(FORMS[form](BACKWARD))
     ended = join(tmp_path, "--trace", name)
     assert ended.out.splitlines()[:2] == ["Wrote 'run-joined.lprof'", f"Wrote '{name}'"]
@@ -474,7 +477,8 @@ def test_the_trace_with_lines_has_all_events_of_the_trace(form, name, tmp_path):
     assert {event["tid"] for event in added} == {slices.ROW + MAIN}
     assert added[0]["args"] == {"name": "lines of thread 4000"}
     assert added[2]["args"] == {"file": "train.py", "line": 2, "text": "step(2)"}
-    assert not list(tmp_path.glob("*.part"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["run.lprof", "run-joined.lprof", "trace.json", name])
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o640
 
 
 # ---- the real torch, without a GPU ----

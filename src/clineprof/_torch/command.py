@@ -83,7 +83,7 @@ def _join(options):
         total.add(join, logs[process])
         if options.trace:
             made = slices.of_log(logs[process], process, trace.base, join.first, join.last, total.text)
-            reading.copy_with(trace, made, options.trace)
+            reading.copy_with(trace, made, options.trace, profile._rights)
     files.replace(out, _boot.core().with_devices(profile.content, total.rows()), profile._rights)
     for made in filter(None, (out, options.trace)):
         print("Wrote '%s'" % _boot.shown(made))

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import tempfile
 import zlib
 
 from clineprof._torch import Wrong
@@ -98,25 +99,31 @@ def open_text(path):
     return (gzip.open if is_compressed else open)(path, "rt", encoding="utf-8", newline="")
 
 
-def copy_with(trace, events, path):
+def copy_with(trace, events, path, rights):
     """Writes a copy of the trace to a path, with more events before those that it has: the texts in the iterable
-    `events`. The file is compressed if its name ends with .gz. A file that was there stays if that fails."""
-    part = path + ".part"
+    `events`. The file is compressed if the path ends with .gz, and has these rights. A file that was there stays if that
+    fails. Wrong if it is no regular file."""
+    place = os.path.realpath(path)
+    if os.path.exists(place) and not os.path.isfile(place):
+        raise Wrong("cannot replace '%s': it is not a regular file" % path)
     try:
-        with open_text(trace.path) as source, _writer(part) as file:
-            file.write(source.read(len(trace.head)))
-            for event in events:
-                file.write("\n  %s," % event)
-            while text := source.read(PIECE):
-                file.write(text)
-        os.replace(part, path)
+        number, part = tempfile.mkstemp(dir=os.path.dirname(place), prefix=".clineprof-")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+    try:
+        with open(number, "wb") as raw, open_text(trace.path) as source:
+            os.fchmod(number, rights)
+            with gzip.open(raw, "wb", 1) if path.endswith(".gz") else raw as file:
+                _copy(trace, source, events, file)
+        os.replace(part, place)
     except BaseException:
-        if os.path.exists(part):
-            os.remove(part)
+        os.remove(part)
         raise
 
 
-def _writer(path):
-    if path.endswith(".gz.part"):
-        return gzip.open(path, "wt", 1, "utf-8", newline="")
-    return open(path, "w", encoding="utf-8", newline="")
+def _copy(trace, source, events, file):
+    file.write(source.read(len(trace.head)).encode())
+    for event in events:
+        file.write(b"\n  %s," % event.encode())
+    while text := source.read(PIECE):
+        file.write(text.encode())
