@@ -15,7 +15,8 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
-                             "floor, memory, counters, waits, truth, busy, threads, startup, viewer, ranks, join; "
+                             "floor, memory, counters, cuda, waits, truth, busy, threads, startup, viewer, "
+                             "ranks, join; "
                              "repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
@@ -38,7 +39,7 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "floor", "memory", "counters", "waits", "truth", "busy", "threads", "startup", "viewer",
+    parts = ("programs", "floor", "memory", "counters", "cuda", "waits", "truth", "busy", "threads", "startup", "viewer",
              "ranks", "join")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
@@ -64,6 +65,7 @@ def measure(base, variants, options, data):
     import accuracy
     import busy
     import counters
+    import cuda
     import floor
     import joining
     import memory
@@ -89,6 +91,9 @@ def measure(base, variants, options, data):
         runs = counters.measure(base, options, say)
         data["counters"] = slowdown.as_data(runs)
         yield from counters.tables(runs, options)
+    if "cuda" in options.parts:
+        data["cuda"] = cuda.measure(base, options, say)
+        yield from cuda.tables(data["cuda"])
     if "waits" in options.parts:
         data["waits"] = waits.measure(options, say)
         yield from waits.tables(data["waits"])

@@ -2,6 +2,7 @@
 #include "finish.h"
 #include "report/choice.h"
 #include "cpython/compat/compat.h"
+#include "cpython/recorder/device_time.h"
 #include "cpython/recorder/program_counters.h"
 #include "cpython/object/profiler_run.h"
 #include "cprofile.h"
@@ -89,6 +90,20 @@ static void say_no_counters(const struct clp_run_options *options, const struct 
     }
 }
 
+/* Says so if the time of devices is wanted, and is missing or ends early. */
+static void say_no_cuda(const struct clp_run_options *options, const struct clp_profile *profile)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    clp_buf_init(&text, &mem);
+    clp_buf_add_text(&text, "--cuda: ");
+    bool of_children = profile->meta.has_device_time != 0 && !clp_device_time_began();
+    if (options->cuda && profile->function_count != 0 && !of_children && clp_device_time_explain(&text))
+        clp_console_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
 static void say_what_lacks(const struct clp_run *run, const struct clp_profile *profile)
 {
     if (run->options.verbosity < 0)
@@ -101,6 +116,7 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     say_no_memory(&run->options, profile);
     say_no_cpu(&run->options, profile);
     say_no_counters(&run->options, profile);
+    say_no_cuda(&run->options, profile);
     if (clp_profiler_displaced(run->recording.profiler))
         clp_console_complain(me, "another tool had replaced clineprof's trace function (sys.settrace); lines that ran "
                                "meanwhile are missing" CLP_DISPLACED_ADVICE);

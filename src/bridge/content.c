@@ -360,6 +360,7 @@ static bool give_device(struct clp_profile *profile, PyObject *row)
 
 PyObject *clp_content_with_devices(PyObject *module, PyObject *arguments)
 {
+    unsigned long long outside_time, outside_launches;
     struct clp_mem mem = clp_mem_system();
     struct clp_profile profile;
     const char *bytes;
@@ -367,7 +368,8 @@ PyObject *clp_content_with_devices(PyObject *module, PyObject *arguments)
     PyObject *rows;
 
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "y#O!:with_devices", &bytes, &count, &PyList_Type, &rows))
+    if (!PyArg_ParseTuple(arguments, "y#O!KK:with_devices", &bytes, &count, &PyList_Type, &rows,
+                          &outside_time, &outside_launches))
         return NULL;
     clp_profile_init(&profile, &mem);
     bool good = clp_content_read(bytes, count, &profile);
@@ -376,6 +378,9 @@ PyObject *clp_content_with_devices(PyObject *module, PyObject *arguments)
     for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(rows); i++)
         good = give_device(&profile, PyList_GET_ITEM(rows, i));
     profile.meta.has_device_time = 1;
+    profile.meta.outside_device_time = outside_time;
+    profile.meta.outside_launches = outside_launches;
+    profile.meta.lost_launches = 0;
     clp_profile_drop_line_logs(&profile);
     PyObject *made = good ? clp_content_of(&profile) : NULL;
     clp_profile_clear(&profile);

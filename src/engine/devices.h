@@ -19,6 +19,27 @@ int clp_devices_place(const char *name);
 /* Copies the name of each device, "" where there is none. */
 void clp_devices_names(char names[CLP_DEVICES][CLP_DEVICE_NAME]);
 
+/* A line, by its function and its place among the lines of the function, and the group of the thread that runs it. */
+struct clp_device_place {
+    uint32_t function, line, group;
+};
+
+/* The thread for whose line the calling one works, which has these counters (NULL: it has none): its own, if it is on a
+ * line. Threads of torch's autograd that are on no line work for the thread that has called backward(), the latest if
+ * there are several. NULL: it works for no line. Needs no lock. */
+const struct clp_thread *clp_devices_thread(const struct clp_thread *own);
+
+/* The line on top of the thread. False: there is none. Needs no lock; another thread may unwind the stack meanwhile, so
+ * clp_devices_cell looks whether there is such a line. */
+bool clp_devices_place_of(const struct clp_thread *thread, struct clp_device_place *place);
+
+/* The cell of this line among the counters of ended threads of its group; NULL: there is no such line, or no memory. */
+struct clp_device_cell *clp_devices_cell(struct clp_engine *engine, const struct clp_device_place *place);
+
+/* Say that the thread calls backward(), and that this call has ended. Calls may be nested. */
+void clp_devices_begin_backward(const struct clp_thread *thread);
+void clp_devices_end_backward(const struct clp_thread *thread);
+
 /* The cell of the line on top; NULL: no line is on top, or its block has no such cells. */
 struct clp_device_cell *clp_devices_of_top(const struct clp_thread *thread);
 

@@ -3,8 +3,7 @@
 #include "engine.h"
 #include "threads.h"
 
-/* The counters of the group's ended threads, made if need be. NULL: no memory. */
-static struct clp_thread *ended_of(struct clp_engine *engine, uint32_t group)
+struct clp_thread *clp_engine_ended_of(struct clp_engine *engine, uint32_t group)
 {
     struct clp_thread *ended = engine->ended;
 
@@ -44,7 +43,7 @@ void clp_engine_reap(struct clp_engine *engine)
             link = &thread->next;
             continue;
         }
-        struct clp_thread *into = ended_of(engine, thread->group);
+        struct clp_thread *into = clp_engine_ended_of(engine, thread->group);
         if (into == NULL)
             return; /* the thread stays in the list; nothing is lost */
         clp_engine_unwind(thread, thread->last + thread->stopped);

@@ -11,4 +11,7 @@
  * thread. A thread for which there is no memory stays, and is tried again next time. */
 void clp_engine_reap(struct clp_engine *engine);
 
+/* The counters of the group's ended threads, made if need be. NULL: no memory. */
+struct clp_thread *clp_engine_ended_of(struct clp_engine *engine, uint32_t group);
+
 #endif

@@ -103,6 +103,11 @@ uint64_t clp_identity_self(void)
     return (uint64_t)forks << 32 | (uint32_t)getpid();
 }
 
+void clp_identity_at_fork(void (*in_child)(void))
+{
+    (void)pthread_atfork(NULL, NULL, in_child);
+}
+
 uint64_t clp_identity_token(void)
 {
     uint64_t token = 0;

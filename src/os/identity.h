@@ -44,6 +44,9 @@ uint32_t clp_identity_user(void);
  * process 1 of a new pid namespace may. */
 uint64_t clp_identity_self(void);
 
+/* Has in_child() called in the child of each fork from now on, at once, while it has one thread. */
+void clp_identity_at_fork(void (*in_child)(void));
+
 /* A random number for names of files: no other run on any machine has it. */
 uint64_t clp_identity_token(void);
 

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -234,6 +236,13 @@ size_t clp_thread_queue_nanos(uint64_t *nanos)
         return 0;
     *nanos = queued;
     return (size_t)bytes;
+}
+
+bool clp_thread_is_named(const char *start)
+{
+    char name[16] = "";
+
+    return prctl(PR_GET_NAME, name) == 0 && strncmp(name, start, strlen(start)) == 0;
 }
 
 void clp_thread_get_use(struct clp_thread_use *use)

@@ -87,6 +87,9 @@ static inline bool clp_thread_alone(void)
     return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
 }
 
+/* Does the name of the calling thread, which the system has for it, begin so? */
+bool clp_thread_is_named(const char *start);
+
 /* What the calling thread has done since it began: 0.25 microseconds to ask. */
 struct clp_thread_use {
     uint64_t faults; /* page faults; each brings in a page, or several at once */

@@ -152,7 +152,7 @@ struct clp_profile_call {
  *
  * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists
  * different tracers. It sums wall, overhead and its error, events, reads, the other threads' changes, garbage
- * collections and the heap's bytes. It ors the flags, and takes the coarser memory_step and heap_interval and the
+ * collections, the heap's bytes and what devices did for no line. It ors the flags, and takes the coarser memory_step and heap_interval and the
  * larger leak_epochs, no_source, gc_cleared, has_cpu, has_queue, has_called, has_io, has_faults, has_switches and
  * has_device_time. Counters and devices are told apart by their names; what finds no place is dropped. Different
  * kinds of memory, or of epochs, become "mixed". */
@@ -185,6 +185,9 @@ struct clp_profile_meta {
     char *counter1, *counter2, *counter3, *counter4; /* the program's own counters: "energy (mJ)" */
     char *device1, *device2, *device3, *device4; /* the devices whose tensors were counted: "cpu", "cuda:0" */
     uint64_t has_device_time; /* 1: the time of devices was counted (--cuda) */
+    uint64_t outside_device_time; /* nanoseconds of kernels and copies that no line launched */
+    uint64_t outside_launches;    /* number of these */
+    uint64_t lost_launches;       /* number of kernels and copies whose line or time is not known */
     bool has_memory;      /* were resident bytes read? */
     bool inexact_memory;  /* the kernel's counter is not exact to the page */
     uint64_t memory_step; /* resolution of the kernel's counter in bytes, when it is not exact */
@@ -240,6 +243,9 @@ struct clp_profile_meta {
     X(device3, TEXT)                \
     X(device4, TEXT)                \
     X(has_device_time, ASKED)       \
+    X(outside_device_time, ASKED)   \
+    X(outside_launches, ASKED)      \
+    X(lost_launches, ASKED)         \
     X(has_memory, FLAG)             \
     X(inexact_memory, FLAG)         \
     X(memory_step, COUNT)           \

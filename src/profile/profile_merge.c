@@ -410,6 +410,9 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->has_faults = larger(meta->has_faults, from->has_faults);
     meta->has_switches = larger(meta->has_switches, from->has_switches);
     meta->has_device_time = larger(meta->has_device_time, from->has_device_time);
+    meta->outside_device_time = clp_measures_sum(meta->outside_device_time, from->outside_device_time);
+    meta->outside_launches = clp_measures_sum(meta->outside_launches, from->outside_launches);
+    meta->lost_launches = clp_measures_sum(meta->lost_launches, from->lost_launches);
     if (merge_memory(into, from) != CLP_OK || merge_epoch(into, from->leak_epoch) != CLP_OK)
         return CLP_NO_MEMORY;
     meta->has_memory |= from->has_memory;

@@ -394,6 +394,25 @@ static void add_collections(struct report *report)
         clp_buf_add_text(report->out, "The program cleared gc.callbacks: later collections are missing.\n");
 }
 
+/* Adds what devices did for no line. */
+static void add_devices(struct report *report)
+{
+    const struct clp_profile_meta *meta = &report->profile->meta;
+
+    if (meta->outside_launches == 0 && meta->lost_launches == 0)
+        return;
+    clp_buf_add_text(report->out, "Devices: ");
+    if (meta->outside_launches != 0) {
+        clp_buf_add_format(report->out, "%llu launch%s outside the lines, ", (unsigned long long)meta->outside_launches,
+                           meta->outside_launches == 1 ? "" : "es");
+        clp_number_add_time(report->out, (double)meta->outside_device_time);
+    }
+    if (meta->lost_launches != 0)
+        clp_buf_add_format(report->out, "%s%llu without a line or a time", meta->outside_launches != 0 ? "; " : "",
+                           (unsigned long long)meta->lost_launches);
+    clp_buf_add_text(report->out, ".\n");
+}
+
 static void add_footer(struct report *report)
 {
     struct clp_footer_options options = {.raw_times = report->scale.raw_times,
@@ -488,6 +507,8 @@ static clp_status add_report(struct report *report)
         status = add_tables(report);
     if (report->profile->gc_apart && !report->options->no_details)
         add_collections(report);
+    if (report->profile->meta.has_device_time != 0 && !report->options->no_details)
+        add_devices(report);
     if (report->options->summarize)
         add_summary(report);
     if ((report->memory && !report->options->no_details) || report->options->footer)

@@ -15,6 +15,8 @@ from harness import (
     own_messages_removed,
     reference,
     run_ckernprof,
+    steady,
+    tried_again,
 )
 
 HEAD = """
@@ -426,7 +428,7 @@ class Ran:
 
 def near(ours, theirs):
     """Within a fifth, and what a line and its events may take on a busy machine."""
-    return abs(ours - theirs) <= 0.2 * theirs + 3_000_000
+    steady(abs(ours - theirs) <= 0.2 * theirs + 3_000_000, ours, theirs)
 
 
 INTERLEAVED = """
@@ -462,22 +464,23 @@ asyncio.run(main())
 """
 
 
+@tried_again
 def test_each_task_has_its_own_time(tmp_path):
     ran = Ran(INTERLEAVED, tmp_path)
     took, line = ran.took, ran.line
     assert line("inner", "inner works")["hits"] == 6
-    assert near(line("inner", "inner works")["time"], took["inner"])
-    assert near(line("inner", "inner waits")["await"], took["waits"])
-    assert line("inner", "inner waits")["time"] < 0.3 * took["waits"]
-    assert near(line("task", "task works")["time"], took["task"])
+    near(line("inner", "inner works")["time"], took["inner"])
+    near(line("inner", "inner waits")["await"], took["waits"])
+    steady(line("inner", "inner waits")["time"] < 0.3 * took["waits"])
+    near(line("task", "task works")["time"], took["task"])
     # what a coroutine awaits runs within its line, and waits within it
-    assert near(line("task", "calls inner")["time"], took["inner"])
-    assert near(line("task", "calls inner")["await"], took["waits"])
-    assert near(line("shared", "uses them")["time"], took["shared"])
-    assert near(line("shared", "takes numbers")["time"], took["numbers"])
-    assert near(line("numbers", "makes one")["time"], took["numbers"])
-    assert line("numbers", "hands it over")["time"] < 5_000_000
-    assert near(ran.profile.function("task")["total"], took["task"] + took["inner"])
+    near(line("task", "calls inner")["time"], took["inner"])
+    near(line("task", "calls inner")["await"], took["waits"])
+    near(line("shared", "uses them")["time"], took["shared"])
+    near(line("shared", "takes numbers")["time"], took["numbers"])
+    near(line("numbers", "makes one")["time"], took["numbers"])
+    steady(line("numbers", "hands it over")["time"] < 5_000_000)
+    near(ran.profile.function("task")["total"], took["task"] + took["inner"])
 
 
 MEMORY = """
@@ -546,15 +549,17 @@ loop.close()
 """
 
 
+@tried_again
 def test_uvloop(tmp_path):
     pytest.importorskip("uvloop")
     ran = Ran(UVLOOP, tmp_path)
     assert ran.line("serve", "server reads")["hits"] == 6
-    assert near(ran.line("serve", "server works")["time"], ran.took["serve"])
+    near(ran.line("serve", "server works")["time"], ran.took["serve"])
     waits = ran.line("ask", "client waits")
     # all wait until the first is served, and then for each other
-    assert waits["hits"] == 6 and waits["await"] >= 0.8 * ran.took["serve"]
-    assert waits["time"] < 0.3 * waits["await"]
+    assert waits["hits"] == 6
+    steady(waits["await"] >= 0.8 * ran.took["serve"], waits)
+    steady(waits["time"] < 0.3 * waits["await"], waits)
 
 
 ANYIO = """

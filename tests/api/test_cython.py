@@ -10,7 +10,8 @@ import textwrap
 import clineprof
 import pytest
 from clineprof._boot import cython as helper
-from harness import BUILD, CKERNPROF, SANITIZED, TRACER, complaints, line_of, run, run_python
+from harness import (BUILD, CKERNPROF, SANITIZED, TRACER, complaints, line_of, run, run_python, steady,
+                     tried_again)
 
 pytestmark = [
     pytest.mark.skipif(sys.version_info < (3, 11), reason="lines of Cython's functions are seen from Python 3.11 on"),
@@ -475,6 +476,7 @@ def test_counting_stops_and_goes_on(built, tracer):
 
 @pytest.mark.once
 @pytest.mark.parametrize("tracer", TRACERS)
+@tried_again
 def test_times_are_those_that_the_function_measures_itself(built, tracer):
     ended = ckernprof(built, """
         import json, traced
@@ -485,18 +487,22 @@ def test_times_are_those_that_the_function_measures_itself(built, tracer):
     function, = ended.lprof.functions
     found = {line.text.strip(): line.self for line in function.lines if line.text.strip() in truth}
     for text, seconds in truth.items():
-        assert abs(found[text] / sum(found.values()) - seconds / sum(truth.values())) < 0.02, (found, truth)
+        steady(abs(found[text] / sum(found.values()) - seconds / sum(truth.values())) < 0.02, found, truth)
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("tracer", TRACERS)
+@tried_again
 def test_what_an_event_costs_is_taken_off(built, tracer):
-    """Each line is one instruction of C, so nearly all of the time that the clock saw is the events'."""
-    ended = ckernprof(built, "import traced\nprofile(traced.tiny)\ntraced.tiny(20_000)\n", "--no-memory", tracer=tracer)
+    """Each line is one instruction of C, so nearly all of the time that the clock saw is the events'. Beside a busy
+    hyperthread they take nearly twice the time that was measured when the run started."""
+    ended = ckernprof(built, "import traced\nprofile(traced.tiny)\ntraced.tiny(20_000)\n", "--no-memory", "--cpu",
+                      tracer=tracer)
     function, = ended.lprof.functions
     assert hits(ended, "tiny") == {"cdef double a = 1, b = 2": 1, "for i in range(n):": 20_000, "a = a * b": 20_000,
                                    "b = a + b": 20_000, "a = b - a": 20_000, "return a": 1}
-    assert function.total < 0.4 * function.raw_total
+    waited = sum(line.wait for line in function.lines)
+    steady(function.total - waited < 0.4 * (function.raw_total - waited), function.total, function.raw_total, waited)
 
 
 @pytest.mark.once

@@ -10,6 +10,8 @@ from harness import (
     line_of,
     reference,
     run_ckernprof,
+    steady,
+    tried_again,
 )
 
 NO_PROFILE = """
@@ -315,6 +317,7 @@ print(caller())
 """
 
 
+@tried_again
 def test_the_stack_is_balanced_afterwards(tmp_path):
     """What was left in whatever way is off the stack: later times are not its."""
     (tmp_path / "program.py").write_text(NO_PROFILE + BALANCED)
@@ -324,7 +327,7 @@ def test_the_stack_is_balanced_afterwards(tmp_path):
     path = tmp_path / "program.py"
     for name, mark in (("deep", "at the bottom"), ("caller", "calls deep")):
         time = profile.line(name, line_of(path, "# " + mark))["time"]
-        assert abs(time - spun) < 0.2 * spun + 3_000_000, mark
+        steady(abs(time - spun) < 0.2 * spun + 3_000_000, mark, time, spun)
 
 NOT_BEGUN = """
 import contextlib

@@ -14,10 +14,12 @@ from harness import (
     MIB,
     SANITIZED,
     TRACER,
+    Anew,
     line_of,
     own_messages_removed,
     run_ckernprof,
     run_python,
+    steady,
     tried_again,
 )
 
@@ -73,12 +75,12 @@ class Ran:
 
 def near(ours, theirs):
     """Within a fifth, and what a line and its events may take on a busy machine."""
-    return abs(ours - theirs) <= 0.2 * theirs + 3_000_000
+    steady(abs(ours - theirs) <= 0.2 * theirs + 3_000_000, ours, theirs)
 
 
 def between(least, ours, most):
     """What was measured within, and around: on a busy machine the two lie far apart. What events cost is an average."""
-    return 0.9 * least <= ours <= 1.1 * most
+    steady(0.9 * least <= ours <= 1.1 * most, least, ours, most)
 
 
 # ---- times and hits ----
@@ -118,7 +120,7 @@ assert main() == 1
 
 @pytest.fixture(scope="module")
 def nested(tmp_path_factory):
-    return Ran(NESTED, tmp_path_factory.mktemp("nested"))
+    return Anew(lambda: Ran(NESTED, tmp_path_factory.mktemp("nested")))
 
 
 def test_hits_of_nested_calls(nested):
@@ -129,35 +131,39 @@ def test_hits_of_nested_calls(nested):
     assert nested.hits("main") == [1]
 
 
+@tried_again
 def test_time_is_that_of_the_greenlet(nested):
     took, line = nested.took, nested.line
-    assert near(line("inner", "first spin")["time"], took["inner"])
-    assert near(line("inner", "second spin")["time"], took["inner again"])
-    assert near(line("outer", "own spin")["time"], took["outer"])
-    assert near(line("helper", "helps")["time"], took["helper"])
-    assert near(line("other", "calls helper")["time"], took["helper"])
-    assert near(nested.profile.function("outer")["total"],
+    near(line("inner", "first spin")["time"], took["inner"])
+    near(line("inner", "second spin")["time"], took["inner again"])
+    near(line("outer", "own spin")["time"], took["outer"])
+    near(line("helper", "helps")["time"], took["helper"])
+    near(line("other", "calls helper")["time"], took["helper"])
+    near(nested.profile.function("outer")["total"],
                 took["inner"] + took["inner again"] + took["outer"])
-    assert near(nested.profile.function("other")["total"], took["helper"])
+    near(nested.profile.function("other")["total"], took["helper"])
 
 
+@tried_again
 def test_a_caller_has_its_callees_time_without_the_others(nested):
     calls = nested.line("outer", "calls inner"), nested.line("outer", "calls inner again")
-    assert near(sum(line["time"] for line in calls),
+    near(sum(line["time"] for line in calls),
                 nested.took["inner"] + nested.took["inner again"])
-    assert all(line["self"] < 5_000_000 for line in calls)
+    steady(all(line["self"] < 5_000_000 for line in calls), calls)
     assert all(line["max"] <= line["time"] * 1.001 + 100_000 for line in calls)
 
 
+@tried_again
 def test_time_away_is_await(nested):
     away, back = nested.line("inner", "goes away"), nested.line("other", "goes back")
-    assert away["time"] < 5_000_000 and back["time"] < 5_000_000
-    assert near(away["await"], nested.took["away"])
+    steady(away["time"] < 5_000_000 and back["time"] < 5_000_000, away, back)
+    near(away["await"], nested.took["away"])
     # the callers wait as well, each for its own call
     calls = nested.line("outer", "calls inner"), nested.line("outer", "calls inner again")
-    assert near(sum(line["await"] for line in calls), nested.took["away"])
+    near(sum(line["await"] for line in calls), nested.took["away"])
     waits = nested.line("main", "waits for all")
-    assert waits["time"] < 5_000_000 and near(waits["await"], nested.took["main"])
+    steady(waits["time"] < 5_000_000, waits)
+    near(waits["await"], nested.took["main"])
     assert nested.line("outer", "own spin")["await"] == 0
 
 
@@ -182,18 +188,19 @@ run()
 """
 
 
+@tried_again
 def test_recursion_in_several_greenlets(tmp_path):
     ran = Ran(RECURSIVE, tmp_path)
     assert ran.out[0] == "20"
     assert ran.hits("down") == [25, 5, 5, 20, 20]
     spun = sum(ran.took[name] for name in "abcde")
     first = sum(ran.took[name] / 4 for name in "abcde")
-    assert near(ran.line("down", "on the way")["time"], spun)
-    assert near(ran.line("down", "goes down")["time"], spun - first)
-    assert near(ran.profile.function("down")["total"], spun)
+    near(ran.line("down", "on the way")["time"], spun)
+    near(ran.line("down", "goes down")["time"], spun - first)
+    near(ran.profile.function("down")["total"], spun)
     away = sum(ran.took[name + " away"] for name in "abcde")
-    assert near(ran.line("down", "at the bottom")["await"], away)
-    assert near(ran.line("down", "goes down")["await"], away)
+    near(ran.line("down", "at the bottom")["await"], away)
+    near(ran.line("down", "goes down")["await"], away)
 
 
 # ---- how greenlets end ----
@@ -250,10 +257,10 @@ def test_exceptions_across_greenlets(tmp_path):
     ]
     assert ran.line("deep", "thrown into")["hits"] == 2
     assert ran.line("deep", "handles")["hits"] == 1
-    assert near(ran.line("deep", "handles")["time"], ran.took["handles"])
-    assert near(ran.line("between", "lets through")["time"], ran.took["handles"])
+    near(ran.line("deep", "handles")["time"], ran.took["handles"])
+    near(ran.line("between", "lets through")["time"], ran.took["handles"])
     assert ran.hits("between") == [2]
-    assert near(ran.line("finally_switches", "after finally")["time"], ran.took["after"])
+    near(ran.line("finally_switches", "after finally")["time"], ran.took["after"])
 
 
 COLLECTED = """
@@ -330,6 +337,7 @@ for round in range(10):
 """
 
 
+@tried_again
 def test_greenlets_in_several_threads(tmp_path):
     ran = Ran(THREADS, tmp_path)
     each = 3 * 3 + 1  # rounds of the threads that finish, and of the one that does not
@@ -337,7 +345,7 @@ def test_greenlets_in_several_threads(tmp_path):
     assert ran.line("works", "parent's turn")["hits"] == 10 * 4 * each
     assert ran.hits("works") == [10 * 4 * 13, 10 * 4 * each, 10 * 4 * each, 10 * 4 * 3]
     # what a thread waits for the interpreter's lock, or for the processor, falls on any line
-    assert between(ran.took["works"], ran.line("works", "works")["time"], ran.took["threads"] - ran.took["between"])
+    between(ran.took["works"], ran.line("works", "works")["time"], ran.took["threads"] - ran.took["between"])
     check_sums(ran.profile)
 
 
@@ -369,11 +377,13 @@ TOOK["all of it"] = CLOCK() - start
 """
 
 
+@tried_again
 def test_a_new_greenlet_at_the_address_of_one_whose_thread_ended(tmp_path):
     ran = Ran(OUTLIVED, tmp_path)
     stuck = ran.line("stuck", "never comes back")
-    assert stuck["hits"] == 50 and stuck["await"] == 0 and stuck["time"] < 10_000_000
-    assert between(ran.took["fresh"], ran.profile.function("fresh")["total"], ran.took["all of it"])
+    assert stuck["hits"] == 50 and stuck["await"] == 0
+    steady(stuck["time"] < 10_000_000, stuck)
+    between(ran.took["fresh"], ran.profile.function("fresh")["total"], ran.took["all of it"])
 
 
 # ---- memory ----
@@ -436,13 +446,14 @@ except KeyError as error: print(repr(error), module.gettrace())
 """
 
 
+@tried_again
 def test_the_programs_own_trace_function(tmp_path):
     ran = Ran(OWN_TRACE, tmp_path)
     theirs = run_python(["-c", f"def profile(f): return f\n{HEAD}{OWN_TRACE}"], tmp_path)
     assert ran.out[:5] == theirs.out.splitlines()[:5]
     assert ran.out[0] == "None None True" and ran.out[1] == "['switch', 'switch']"
-    assert near(ran.line("works", "works")["time"], ran.took["works"])
-    assert ran.line("works", "rests")["time"] < 5_000_000
+    near(ran.line("works", "works")["time"], ran.took["works"])
+    steady(ran.line("works", "rests")["time"] < 5_000_000)
 
 
 AFTER_FAILURE = """
@@ -470,12 +481,13 @@ drives()
 """
 
 
+@tried_again
 def test_a_trace_function_that_fails_takes_nothing_with_it(tmp_path):
     ran = Ran(AFTER_FAILURE, tmp_path)
     assert ran.line("drives", "drives")["hits"] == 5
-    assert near(ran.line("drives", "drives")["time"], ran.took["drives"])
-    assert ran.line("drives", "is dead: comes back at once")["await"] < 5_000_000
-    assert ran.line("works", "rests")["time"] < 5_000_000
+    near(ran.line("drives", "drives")["time"], ran.took["drives"])
+    steady(ran.line("drives", "is dead: comes back at once")["await"] < 5_000_000)
+    steady(ran.line("works", "rests")["time"] < 5_000_000)
 
 
 # ---- when greenlet comes late ----
@@ -518,13 +530,15 @@ thread.join()
 """
 
 
+@tried_again
 def test_imported_while_threads_run(script):
     path = script(LATE)
     ended = run_ckernprof(["-l", path], path.parent)
     assert (ended.err, ended.code) == ("", 0)
     profile = ended.profile()
     gives_way = profile.line("works", line_of(path, "# gives way"))
-    assert gives_way["hits"] == 12 and gives_way["time"] < 15_000_000
+    assert gives_way["hits"] == 12
+    steady(gives_way["time"] < 15_000_000, gives_way)
     assert gives_way["await"] >= 2 * 29_000_000
     meanwhile = profile.line("in_thread", line_of(path, "# meanwhile"))
     assert 29_000_000 <= meanwhile["time"] <= profile.function("in_thread")["total"]
@@ -571,18 +585,23 @@ took += some_turns([greenlet(works)])
 profiler.stop()
 [function] = profiler.snapshot()["functions"]
 lines = function["lines"]
-print(lines["hits"][1:], lines["time"][2] < 5_000_000,
-      abs(lines["time"][1] - took) < 0.2 * took + 3_000_000,
-      abs(function["total"] - took) < 0.2 * took + 3_000_000)
+print(lines["hits"][1:])
+print(took, *lines["time"][1:], function["total"])
 """
 
 
 @pytest.mark.parametrize("before", ["import greenlet", ""])
+@tried_again
 def test_windows_that_open_and_close(before, tmp_path):
     (tmp_path / "it.py").write_text(API.replace("{before}", before))
     ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
     assert (ended.err, ended.code) == ("", 0)
-    assert ended.out == "[6, 6] True True True\n"
+    hits, times = ended.out.splitlines()
+    assert hits == "[6, 6]"
+    took, works, switches, total = map(int, times.split())
+    steady(switches < 5_000_000, switches)
+    near(works, took)
+    near(total, took)
 
 
 def test_imports_are_left_as_they_were(tmp_path):
@@ -661,8 +680,11 @@ os._exit(0)
 """
 
 
+@tried_again
 def test_suspended_greenlets_of_a_killed_process(script):
     path = script(HEAD + KILLED)
+    for old in path.parent.glob("it.lprof*"):
+        old.unlink()
     ended = run_ckernprof(["-l", "-o", "it.lprof", path], path.parent)
     assert ended.code == 0
     [live] = path.parent.glob("it.lprof*")
@@ -671,9 +693,9 @@ def test_suspended_greenlets_of_a_killed_process(script):
     assert merged.code == 0, merged.err
     profile = merged.profile("whole.lprof")
     took = int(ended.out.split()[0])
-    assert near(profile.line("works", line_of(path, "# works"))["time"], took)
-    assert near(profile.line("works", line_of(path, "# goes down"))["time"], took)
-    assert near(profile.function("works")["total"], took)
+    near(profile.line("works", line_of(path, "# works"))["time"], took)
+    near(profile.line("works", line_of(path, "# goes down"))["time"], took)
+    near(profile.function("works")["total"], took)
 
 
 # ---- programs made by chance ----
@@ -803,18 +825,19 @@ assert main()
 """
 
 
+@tried_again
 def test_gevent(tmp_path):
     pytest.importorskip("gevent")
     ran = Ran(GEVENT, tmp_path)
     assert ran.hits("fetch") == [17, 17, 15, 15, 15]
     assert ran.hits("consumer") == [1] or sys.version_info < (3, 13)
     waits = ran.line("fetch", "waits")
-    assert near(ran.line("fetch", "parses")["time"], ran.took["parses"])
-    assert near(ran.line("producer", "produces")["time"], ran.took["produces"])
+    near(ran.line("fetch", "parses")["time"], ran.took["parses"])
+    near(ran.line("producer", "produces")["time"], ran.took["produces"])
     # what the hub does runs in its own greenlet, selected or not
-    assert waits["time"] < 0.3 * waits["await"]
-    assert waits["await"] >= 0.8 * ran.took["waits"]
-    assert ran.line("producer", "hands over")["time"] < 10_000_000
+    steady(waits["time"] < 0.3 * waits["await"], waits)
+    steady(waits["await"] >= 0.8 * ran.took["waits"], waits)
+    steady(ran.line("producer", "hands over")["time"] < 10_000_000)
 
 
 MONKEY = """
@@ -843,12 +866,13 @@ main()
 """
 
 
+@tried_again
 def test_gevents_threads(tmp_path):
     pytest.importorskip("gevent")
     ran = Ran(MONKEY, tmp_path)
     sleeps, takes = ran.line("worker", "sleeps"), ran.line("worker", "takes")
     assert (takes["hits"], sleeps["hits"]) == (33, 30)
-    assert sleeps["await"] >= 30 * 4_900_000 and sleeps["time"] < 0.5 * sleeps["await"]
+    steady(sleeps["await"] >= 30 * 4_900_000 and sleeps["time"] < 0.5 * sleeps["await"], sleeps)
     check_sums(ran.profile)
 
 

@@ -5,7 +5,7 @@ Blocks of 20 MiB are mapped and unmapped by the allocator, so they come and go a
 its threshold when such a block is freed, which MALLOC_MMAP_THRESHOLD_ keeps from happening."""
 
 import pytest
-from harness import BUILD, MIB, SANITIZED, TRACER, line_of, run_ckernprof, run_python
+from harness import BUILD, MIB, SANITIZED, TRACER, line_of, run_ckernprof, run_python, steady, tried_again
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps freed memory")
 
@@ -326,7 +326,8 @@ work()
 
 
 # Pages that processes of the same interpreter share become one's own, and shared again, as others end and
-# begin. These kinds count that, some hundred kB of it on a busy machine.
+# begin. These kinds count that: some hundred kB of it on a busy machine, and megabytes where other processes of the
+# interpreter end or begin at that moment.
 SHARED_SLACK = {"uss": 3 * MIB, "pss": 3 * MIB}
 
 
@@ -337,6 +338,7 @@ SHARED_SLACK = {"uss": 3 * MIB, "pss": 3 * MIB}
     ("uss", [20, 8, None, 10, None, -20]),
     ("pss", [20, 8, None, 5, None, -20]),
 ])
+@tried_again
 def test_kinds(script, kind, expected):
     path = script(KINDS)
     ended = run_ckernprof(["-l", "-v", "--memory", kind, path], path.parent, env=STEADY)
@@ -346,12 +348,12 @@ def test_kinds(script, kind, expected):
     marks = ["anonymous", "of a file", "shared from here on", "copied", "alone again", "gives back"]
     found = [increment(profile.line("work", line_of(path, "# " + mark))) for mark in marks]
     for mark, grown, mib in zip(marks, found, expected):
-        assert mib is None or near(grown, mib, SHARED_SLACK.get(kind, MIB // 2)), (mark, found)
+        steady(mib is None or near(grown, mib, SHARED_SLACK.get(kind, MIB // 2)), mark, found)
     shared, alone = found[2] / MIB, found[4] / MIB
     if kind == "uss":  # what parent and child have is nobody's own
-        assert shared < -17 and alone > 7, found
+        steady(shared < -17 and alone > 7, found)
     if kind == "pss":  # .. or half of it
-        assert shared < -7 and alone > 2, found
+        steady(shared < -7 and alone > 2, found)
     said = {
         "rss": "",
         "anon": " Memory is anonymous memory.",
@@ -397,6 +399,7 @@ def test_with_child_processes(script, before):
 
 
 @pytest.mark.parametrize("run, kind", [(by_command, "uss"), (by_interface, "pss")])
+@tried_again
 def test_known_answers_in_the_slow_kinds(tmp_path, run, kind):
     ended = run(tmp_path, kind)
     assert (ended.err, ended.code) == ("", 0)
@@ -407,10 +410,11 @@ def test_known_answers_in_the_slow_kinds(tmp_path, run, kind):
                 ("suspended", "before the yield", 10), ("drives", "while it is suspended", 30)]
     for name, mark, mib in expected:
         found = profile.line(name, line_of(tmp_path / "program.py", "# " + mark))
-        assert near(increment(found), mib, SHARED_SLACK[kind]), (mark, found)
+        steady(near(increment(found), mib, SHARED_SLACK[kind]), mark, found)
 
 
 @pytest.mark.parametrize("kind", ["anon", "uss"])
+@tried_again
 def test_own_memory_is_left_out_of_each(script, kind):
     """100 functions of 1,000 lines get their counters as they begin: no line grows by them."""
     path = script("""
@@ -429,7 +433,7 @@ calls()
     profile = ended.profile()
     assert profile.meta["own_bytes"] > 8 * MIB
     calls = profile.line("calls", line_of(path, "# calls"))
-    assert near(calls["grown"], 0, 4 * MIB) and near(calls["released"], 0, 4 * MIB)
+    steady(near(calls["grown"], 0, 4 * MIB) and near(calls["released"], 0, 4 * MIB), calls)
 
 
 def test_kinds_of_the_python_interface(script):

@@ -124,9 +124,13 @@ result = memory_usage(grows, stream=stream, retval=True)
 def test_calls_within_calls_and_in_threads(ask):
     found = ask("""
 import threading
-inner = []
+inner, together = [], threading.Barrier(4)
+def holds():
+    block = bytearray(60 << 20)
+    together.wait()
+    time.sleep(.3)
 def f():
-    threads = [threading.Thread(target=lambda: inner.append(memory_usage(grows, max_usage=True)))
+    threads = [threading.Thread(target=lambda: inner.append(memory_usage(holds, max_usage=True)))
                for _ in range(4)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()

@@ -110,7 +110,7 @@ def test_wsgi_in_a_thread_among_fifty_others(tmp_path):
 def helper(number, n):
     mark(number)
     for _ in range(n):
-        mark(number)
+        mark(number); time.sleep(0.001 * (number == 1))  # others run in its midst
 
 def parts(number):
     mark(number)
@@ -130,23 +130,30 @@ def app(environ, start_response):
 wrapped = clineprof.middleware.wsgi(app, format="lprof")
 ready = threading.Barrier(51)
 over = threading.Event()
+count = collections.Counter()
 def others(number):
     ready.wait()
     while not over.is_set():
         assert get(wrapped, PATH_INFO="/%d" % number)[1] == b"xxxxx"
+        count[number] += 1
+        time.sleep(0.005)  # or each turn of the first thread waits for all of them
 threads = [threading.Thread(target=others, args=(number,)) for number in range(2, 52)]
 for thread in threads:
     thread.start()
 ready.wait()
+while len(count) < 50:
+    time.sleep(0.001)
+before = sum(count.values())
 for _ in range(3):
     told, body = get(wrapped, KEY, PATH_INFO="/1")
     assert body == b"xxxxx"
+beside = sum(count.values()) - before
 over.set()
 for thread in threads:
     thread.join()
 check()
-print(len(stored()), told[0][1][-1][1] == stored()[-1])
-""", tmp_path) == ["True True", "3 True"]
+print(len(stored()), told[0][1][-1][1] == stored()[-1], beside > 0)
+""", tmp_path) == ["True True", "3 True True"]
 
 
 def test_asgi_in_a_task_among_fifty_others(tmp_path):

@@ -934,7 +934,8 @@ async def main():
     await asyncio.gather(task("a"), task("b"))
 asyncio.run(main())
 for function in profile.snapshot().functions:
-    print(function["await"][1] > 9e6, function["await"][2] < 9e6)
+    # the task may lose the processor between asking for ten milliseconds and waiting for them
+    print(function["await"][1] + function["time"][1] > 9e6, function["await"][1] > function["await"][2])
 """
     ended = check_blocks(text, tmp_path)
     assert ended.out.startswith("True True\nTrue True\n")

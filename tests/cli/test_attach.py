@@ -695,8 +695,7 @@ def outer():
     inner()  # outer
 
 def inner():
-    print("ready", flush=True)
-    time.sleep(60)  # inner
+    print("ready", flush=True), time.sleep(60)  # inner
 
 threading.Thread(target=threading.Event().wait, name="idle\\x1b[31m", daemon=True).start()
 outer()  # main

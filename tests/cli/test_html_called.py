@@ -18,7 +18,7 @@ def test_cells_say_what_took_most_of_them(page, tmp_path):  # noqa: F811
 import json, time
 @profile
 def f():
-    data = list(range(100_000)); time.sleep(0.05)
+    data = list(range(20_000)); time.sleep(0.05)
     return json.dumps(data), [g() for _ in range(2)]
 @profile
 def g(): time.sleep(0.01); return 1

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CLINEPROF_BUILD", ROOT / "build")).resolve()
 CKERNPROF = BUILD / "bin/ckernprof"
+EXTENSION = sysconfig.get_config_var("EXT_SUFFIX")
 
 pytestmark = pytest.mark.once
 
@@ -187,8 +189,8 @@ def installed(folder):
     """The command of a virtual environment with clineprof in it, laid out as pip does."""
     venv.create(folder, symlinks=True)
     [packages] = folder.glob("lib/python3*/site-packages")
-    shutil.copytree(BUILD / "python/clineprof", packages / "clineprof",
-                    ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(BUILD / "python/clineprof", packages / "clineprof", ignore=lambda _, names: [
+        name for name in names if name == "__pycache__" or name.startswith("_core.") and not name.endswith(EXTENSION)])
     command = folder / "bin/ckernprof"
     command.write_text(f"#!{folder}/bin/python\nimport sys\nfrom clineprof.kernprof import main\n"
                        "if __name__ == '__main__':\n    sys.exit(main())\n")

@@ -281,7 +281,8 @@ def test_attach_and_control_c(running, tmp_path):
 
 def test_attach_until_it_ends(running, tmp_path):
     process = start(["run", "--attach", "-T", ".02", "-o", "it.dat", running.pid], tmp_path)
-    time.sleep(1)
+    path = tmp_path / "it.dat"
+    wait_until(lambda: path.exists() and len(rows(path, "MEM")) > 5)
     running.kill()
     running.wait()
     out, err = process.communicate(timeout=20)

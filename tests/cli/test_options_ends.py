@@ -96,16 +96,18 @@ def test_exec_leaves_the_new_program_alone(script, tmp_path):
 
 def test_daemon_threads_in_a_selected_function(script, tmp_path):
     path = script(
-        "import threading, time\n@profile\ndef spin():\n    while True:\n        time.sleep(.001)\n"
-        "@profile\ndef wait():\n    time.sleep(60)\n"
+        "import threading, time\n@profile\ndef spin():\n    while True:\n        turns.append(time.sleep(.001))\n"
+        "@profile\ndef wait():\n    begun.set(), time.sleep(60)\n"
+        "turns, begun = [], threading.Event()\n"
         "for target in [spin, spin, wait]:\n"
         "    threading.Thread(target=target, daemon=True).start()\n"
-        "time.sleep(.1)\n"
+        "begun.wait()\n"
+        "while len(turns) < 20: time.sleep(.001)\n"
     )
     ended = run_ckernprof(["-lv", path], tmp_path)
     assert (ended.code, ended.err) == (0, "")
     profile = ended.profile()
-    assert profile.line("spin", 5)["hits"] > 2 and profile.line("wait", 8)["hits"] == 1
+    assert profile.line("spin", 5)["hits"] >= 20 and profile.line("wait", 8)["hits"] == 1
 
 
 @pytest.mark.parametrize("how", ["-c", "-"])

@@ -305,17 +305,16 @@ def test_a_child_that_outlives_its_parent_is_named(program, tmp_path):
 pid = os.fork()
 if pid == 0:
     work(50)
-    print("ready", flush=True)
     sys.stdout.close()
     os.close(1)
+    open("counted", "w").close()
     while os.path.exists("prog.py") and not os.path.exists("go"):  # the folder may be gone
         time.sleep(0.01)
     work(7)
     open("gone", "w").close()
     os._exit(0)
-while not any(name.count(".lprof.") and name.count(".") > 3 for name in os.listdir()):
+while not os.path.exists("counted"):
     time.sleep(0.01)
-time.sleep(0.5)
 """)
     process = subprocess.Popen([*ckernprof("-l", OPTION, "prog.py")], cwd=tmp_path,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -352,11 +351,12 @@ if os.fork() == 0:
     if os.fork() == 0:
         os.close(1)
         os.close(2)
+        open("begun", "w").close()
         while os.path.exists("prog.py") and not os.path.exists("go"):  # the folder may be gone
             time.sleep(0.01)
     os._exit(0)
 os.wait()
-while sum(name.endswith(".live") for name in os.listdir()) < 3:
+while not os.path.exists("begun"):
     time.sleep(0.01)
 """)
     ended = run_ckernprof(["-l", OPTION, "prog.py"], tmp_path)
@@ -373,6 +373,7 @@ if pid == 0:
     work(50)
     for number in 0, 1, 2:
         os.close(number)
+    open("counted", "w").close()
     while os.path.exists("prog.py") and not os.path.exists("go"):  # the folder may be gone
         time.sleep(0.01)
     work(7)
@@ -382,10 +383,8 @@ if other == 0:
     work(300)
     os._exit(0)
 settle(other)
-while not any("def work" in open(name, errors="replace").read() and name.endswith(f".{pid}.live")
-              for name in os.listdir()):
+while not os.path.exists("counted"):
     time.sleep(0.01)
-time.sleep(0.5)
 print(pid)
 """
 
@@ -403,7 +402,7 @@ def outlived(program, tmp_path):
     [live] = left_over(tmp_path)
     pid = int(live.split(".")[-2])
     for _ in range(3000):
-        if not os.path.exists(f"/proc/{pid}"):
+        if not os.path.exists(f"/proc/{pid}/cwd"):  # nor has a zombie one
             break
         time.sleep(0.01)
     return live

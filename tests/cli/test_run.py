@@ -3,6 +3,7 @@
 
 import marshal
 import os
+import pathlib
 import py_compile
 import re
 import shlex
@@ -484,7 +485,9 @@ def test_real_interrupt(script):
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.05)
+        end = time.monotonic() + 20
+        while time.monotonic() < end and " S " not in pathlib.Path(f"/proc/{process.pid}/stat").read_text():
+            time.sleep(0.01)  # until it sleeps
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
         ends.append((process.returncode, err))

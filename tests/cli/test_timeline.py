@@ -65,7 +65,7 @@ def test_memory_over_time(ran):
     assert times[-1] >= 350e6
     high = [at for at, size in zip(times, sizes) if size > min(sizes) + 49 * MIB]
     assert 5 * MIB < sizes[0] < 100 * MIB and largest(series) < sizes[0] + 60 * MIB
-    assert high and high[-1] - high[0] > 50e6 and sizes[-1] < sizes[0] + 10 * MIB
+    assert high and high[-1] - high[0] > 10e6 and sizes[-1] < sizes[0] + 10 * MIB
 
 
 def test_stays_in_functions(ran):
@@ -193,7 +193,7 @@ def test_a_killed_run_has_it_in_its_live_file(script, tmp_path, end):
     profile = Profile(tmp_path / "program.py.lprof")
     [series] = profile.raw["timeline"]
     assert series["pid"] == profile.meta["pid"] and abs(series["start"] - profile.meta["start"]) < 5
-    assert series["time"] == sorted(set(series["time"])) and len(series["time"]) > 20
+    assert series["time"] == sorted(set(series["time"])) and len(series["time"]) > 10
     assert 50 * MIB <= largest(series) - series["rss"][0] < 60 * MIB
     [outer], [inner] = ([mark for mark in series["marks"] if mark["name"] == name]
                         for name in ("outer", "inner"))
@@ -332,11 +332,11 @@ def test_pdb_steps_and_goes_on(crossing, tmp_path):
 
 
 def test_pdb_calls_a_selected_function(crossing, tmp_path):
-    out, code = stopped(crossing, tmp_path, "f(1)", "import time; time.sleep(3)", "c")
+    out, code = stopped(crossing, tmp_path, "f(1)", "import time; time.sleep(1.5)", "c")
     assert "\n1048576\n" in out and "the end" in out and code == 0
     profile = Profile(tmp_path / "program.py.lprof")
     function = profile.function("f")
-    assert function["total"] < 3e9 and max(function["lines"]["time"]) < 3e9  # the prompt's is nobody's
+    assert function["total"] < 1.5e9 and max(function["lines"]["time"]) < 1.5e9  # the prompt's is nobody's
 
 
 def test_pdb_quits(crossing, tmp_path):

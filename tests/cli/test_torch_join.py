@@ -275,6 +275,8 @@ def test_what_cannot_be_put_on_a_line_is_told(tmp_path):
     ])  # fmt: skip
     ended = join(tmp_path)
     assert told(tmp_path) == {2: (1, 0, 1)}
+    meta = clineprof.load(tmp_path / "run-joined.lprof").meta
+    assert (meta["outside_launches"], meta["outside_device_time"]) == (3, 14_000)
     assert ended.out.splitlines()[-2:] == [
         "On no line: 1 of 2 operators (0.250 ms), 3 of 4 kernels and copies (0.014 ms).",
         "On no line: 0.016 ms of waiting."]  # fmt: skip

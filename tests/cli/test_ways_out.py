@@ -369,7 +369,7 @@ start(sys.argv[1])
 
 @pytest.mark.once
 @pytest.mark.parametrize("seconds, options, told", [
-    ("3", [], True), ("0", [], False), ("3", ["-q"], False), ("3", ["--prof-child-procs"], False),
+    ("2.1", [], True), ("0", [], False), ("2.1", ["-q"], False), ("2.1", ["--prof-child-procs"], False),
 ])  # fmt: skip
 def test_subprocesses_that_did_the_work(script, tmp_path, seconds, options, told):
     ended = run_ckernprof(["-l", *options, script(WORKING).name, seconds], tmp_path)
@@ -388,7 +388,7 @@ def work(seconds):
 @profile
 def start():
     with multiprocessing.get_context("forkserver").Pool(1) as pool:
-        pool.map(work, [3])
+        pool.map(work, [2.1])
 
 if __name__ == "__main__":
     start()
@@ -401,7 +401,7 @@ def test_children_of_the_fork_server_that_did_the_work(script, tmp_path):
     ended = run_ckernprof(["-l", script(SERVED).name], tmp_path)
     told = re.fullmatch(r"ckernprof: the processes that the program started took ([\d.]+) s of processor time, .*\n",
                         ended.err)  # fmt: skip
-    assert ended.code == 0 and told and float(told[1]) >= 2.9, ended.err
+    assert ended.code == 0 and told and float(told[1]) >= 2.1, ended.err
 
 
 @pytest.mark.once

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "children.h"
+#include "cpython/recorder/device_time.h"
 #include "cpython/recorder/own_work.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
@@ -157,6 +158,7 @@ void clp_children_leave(struct clp_recording *recording)
     if (recording->live.live == NULL || recording->live.process != clp_identity_self())
         return;
     note_name(recording);
+    clp_device_time_end(); /* the live file is what is left of a child */
     if (clp_profiler_function_count(recording->profiler) == 0)
         clp_liverun_end(&recording->live, recording->program, true);
     else if (getpid() % CHILDREN_PER_SWEEP == 0)

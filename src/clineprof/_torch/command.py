@@ -84,7 +84,8 @@ def _join(options):
         if options.trace:
             made = slices.of_log(logs[process], process, trace.base, join.first, join.last, total.text)
             reading.copy_with(trace, made, options.trace, profile._rights)
-    files.replace(out, _boot.core().with_devices(profile.content, total.rows()), profile._rights)
+    made = _boot.core().with_devices(profile.content, total.rows(), *total.outside())
+    files.replace(out, made, profile._rights)
     for made in filter(None, (out, options.trace)):
         print("Wrote '%s'" % _boot.shown(made))
     total.show(sum(log.dropped for log in logs.values()))
@@ -131,6 +132,9 @@ class _Total:
     def rows(self):
         return [(place, line, sums.device_time, sums.device_wait, sums.launches)
                 for (place, line), sums in self._lines.items()]  # fmt: skip
+
+    def outside(self):
+        return self._lost.device_time, self._lost.launches
 
     def text(self, file, name, first_line, line):
         place = self._places.get((file, name, first_line))

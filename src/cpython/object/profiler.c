@@ -4,11 +4,15 @@
 #include "bridge/load.h"
 #include "bridge/rendering.h"
 #include "cpython/memory/hooks.h"
+#include "cpython/recorder/device_time.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/line_log.h"
 #include "cpython/recorder/own_work.h"
+#include "engine/devices.h"
 #include "cpython/windows/prepare.h"
 #include "profiler_run.h"
+#include "cpython/recorder/device_time.h"
+#include "engine/devices.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/windows/cython_selecting.h"
 #include "cpython/windows/select.h"
@@ -275,6 +279,9 @@ static bool reset(struct clp_code_window *window)
 {
     if (window->line_log)
         clp_line_log_reset(window->recorder);
+    if (window->devices & CLP_DEVICE_TIME)
+        clp_device_time_look();
+    window->outside = clp_device_time_outside();
     if (clp_view_reset(&window->view, clp_clock_read(&window->recorder->clock)) == CLP_OK)
         return true;
     PyErr_NoMemory();
@@ -474,9 +481,28 @@ static PyObject *snapshot(PyObject *self, PyObject *(*make)(const struct clp_pro
     return dict;
 }
 
+/* Warns, once in a process, if the time of devices is wanted, but cannot be counted. False with an exception set. */
+static bool warn_of_devices(const struct clp_code_window *window)
+{
+    static bool warned;
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+
+    if (warned || (window->devices & CLP_DEVICE_TIME) == 0 || !clp_device_time_failed())
+        return true;
+    warned = true;
+    clp_buf_init(&text, &mem);
+    bool done = !clp_device_time_explain(&text) ||
+                PyErr_WarnFormat(PyExc_RuntimeWarning, level_of_user(), "clineprof: %s", clp_buf_text(&text)) == 0;
+    clp_buf_clear(&text);
+    return done;
+}
+
 static PyObject *profiler_snapshot(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
+    if (!warn_of_devices(&clp_profiler_of(self)->window))
+        return NULL;
     return snapshot(self, clp_load_dict);
 }
 

@@ -9,6 +9,7 @@
 #include "cpython/memory/holders.h"
 #include "cpython/memory/native.h"
 #include "cpython/recorder/cpu_time.h"
+#include "cpython/recorder/device_time.h"
 #include "engine/called.h"
 #include "engine/devices.h"
 #include "cpython/recorder/program_counters.h"
@@ -96,6 +97,11 @@ static uint32_t parts_of(const struct clp_code_window *window)
            (window->recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED | CLP_PART_DEVICES));
 }
 
+static bool counts_device_time(const struct clp_code_window *window)
+{
+    return (window->devices & CLP_DEVICE_TIME) != 0 && clp_device_time_began();
+}
+
 static void start_header(const struct clp_profiler *self, struct clp_live_header *header)
 {
     const struct clp_recorder *recorder = self->window.recorder;
@@ -121,7 +127,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     header->called = self->window.called;
     clp_program_counters_titles(header->counters);
     clp_devices_names(header->devices);
-    header->device_time = (self->window.devices & CLP_DEVICE_TIME) != 0;
+    header->device_time = counts_device_time(&self->window);
     clp_identity_here(&header->who);
     header->user = clp_identity_user();
     add_version(header->python, sizeof header->python);
@@ -352,6 +358,18 @@ static clp_status fill_devices(const struct clp_code_window *window, struct clp_
     return status;
 }
 
+/* Says what devices did for no line since the window's numbers began. */
+static void fill_outside(const struct clp_code_window *window, struct clp_profile_meta *meta)
+{
+    const struct clp_device_outside now = clp_device_time_outside(), *before = &window->outside;
+
+    if (!counts_device_time(window))
+        return;
+    meta->outside_device_time = now.time - before->time;
+    meta->outside_launches = now.launches - before->launches;
+    meta->lost_launches = now.lost - before->lost;
+}
+
 static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile *profile)
 {
     const struct clp_recorder *recorder = clp_process_recorder();
@@ -371,6 +389,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     meta->no_source = self->source == CLP_SOURCE_NONE;
     meta->gc_cleared = clp_gc_calls_cleared(recorder);
     meta->has_queue = self->window.cpu && recorder->with_queue;
+    fill_outside(&self->window, meta);
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     meta->heap_native = self->has_heap && clp_native_is_used();
     clp_identity_here(&me);
@@ -433,6 +452,8 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
         clp_cpu_time_look(recorder);
     if (window->called)
         clp_called_look(&recorder->engine, clp_clock_read(&recorder->clock));
+    if (window->devices & CLP_DEVICE_TIME)
+        clp_device_time_look();
     clp_status status = clp_engine_copy_init(&copy, &recorder->engine, &recorder->views.scratch,
                                              clp_clock_read(&recorder->clock));
     if (status != CLP_OK)
@@ -442,7 +463,7 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
         .cpu = window->cpu,
         .tallies = window->tallies,
         .called = window->called,
-        .device_time = (window->devices & CLP_DEVICE_TIME) != 0,
+        .device_time = counts_device_time(window),
         .nanos_per_tick = clp_clock_nanos_per_tick(&recorder->clock),
     };
     status = clp_snapshot_take_view(&window->view, &copy, &wish, profile);

@@ -4,6 +4,9 @@
 #include "change.h"
 #include "cpython/recorder/compile_calls.h"
 #include "cpython/recorder/cpu_time.h"
+#include "cpython/recorder/device_time.h"
+#include "device_modules.h"
+#include "engine/devices.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/recorder/line_log.h"
 #include "cpython/compat/inner_code.h"
@@ -72,7 +75,11 @@ static bool set_counting(struct clp_code_window *window)
         clp_cpu_time_look(recorder);
     if (window->called)
         clp_called_look(&recorder->engine, now_of(window));
+    if (window->devices & CLP_DEVICE_TIME)
+        clp_device_time_look();
     bool done = is_done(clp_view_set_counting(&window->view, wanted, now_of(window)));
+    if ((window->devices & CLP_DEVICE_TIME) && (window->view.counting != 0) != counted)
+        clp_device_time_counts(counted ? -1 : 1);
     if (window->memory && window->view.counting == 0)
         clp_recorder_end_reading(recorder);
     if (recorder->limit.window == window && window->view.counting == 0)
@@ -278,6 +285,8 @@ bool clp_code_window_open(struct clp_code_window *window)
 
     if (recorder != NULL)
         clp_modules_watch(recorder);
+    if (recorder != NULL && (window->devices & CLP_DEVICE_TIME))
+        clp_device_modules_meet_loaded();
     clp_program_counters_look();
     if (!clp_turn_begin())
         return false;
@@ -337,6 +346,8 @@ void clp_code_window_end(struct clp_code_window *window)
         return;
     if (!stop_counting(window))
         PyErr_Clear();
+    if (window->devices & CLP_DEVICE_TIME)
+        clp_device_time_end();
     clp_code_window_release(window);
 }
 
@@ -355,6 +366,9 @@ void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *r
     window->called = called && clp_engine_add_parts(&recorder->engine, CLP_PART_CALLED);
     recorder->with_called += window->called;
     window->devices = devices != 0 && clp_engine_add_parts(&recorder->engine, CLP_PART_DEVICES) ? devices : 0;
+    if (window->devices & CLP_DEVICE_TIME)
+        clp_device_time_start(recorder);
+    window->outside = clp_device_time_outside();
     clp_program_counters_join(recorder);
 }
 
@@ -376,6 +390,8 @@ static void give_up(struct clp_code_window *window)
     if (window->line_log)
         clp_line_log_stop(recorder);
     recorder->with_called -= window->called;
+    if (window->devices & CLP_DEVICE_TIME)
+        clp_device_time_stop();
     if (window == recorder->live_window)
         recorder->live_window = NULL;
     *window = (struct clp_code_window){0};

@@ -12,6 +12,7 @@
 #define CLP_CODE_WINDOW_H
 
 #include "cpython/recorder/recorder_state.h"
+#include "cupti/device_sums.h"
 
 /* Decides which code of a module, or of a function, is selected. */
 struct clp_chooser {
@@ -41,6 +42,7 @@ struct clp_code_window {
     bool called; /* the window wants the time of what lines call, and the tracer tells it */
     uint32_t devices; /* what the window wants of enum clp_device_source */
     bool line_log; /* the window wants the log of lines */
+    struct clp_device_outside outside; /* what devices did for no line before the window's numbers began */
     uint32_t held; /* how many holds of the window there are */
     bool gone;   /* to be cleared when nobody holds it any more */
 };

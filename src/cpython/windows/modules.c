@@ -2,6 +2,7 @@
 #include "modules.h"
 #include "cpython/compat/raised.h"
 #include "cpython/recorder/greenlets.h"
+#include "device_modules.h"
 #include "readers.h"
 
 /* Lets functions count that such a module pickles by value, and those that it unpickles. Does nothing about an exception:
@@ -51,6 +52,8 @@ static void meet(struct clp_recorder *recorder, PyObject *module)
             interests[i].meet(recorder, module);
         PyErr_Clear();
     }
+    if (text != NULL)
+        clp_device_modules_meet(text, module);
     PyErr_Clear();
     Py_XDECREF(name);
 }

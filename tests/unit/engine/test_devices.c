@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/devices.h"
+#include "engine/engine.h"
+#include "engine/parts.h"
+#include "engine/threads.h"
 #include "helpers.h"
+#include <pthread.h>
+#include <sys/prctl.h>
 
 Test(devices, each_name_has_one_place)
 {
@@ -55,4 +60,80 @@ Test(devices, merging_and_subtracting)
     clp_block_merge_largest(into, from);
     cr_expect_eq(cell->tensors[2].peak, 50);
     clp_pool_clear(&pool);
+}
+
+Test(devices, cells_by_place)
+{
+    const struct clp_function wanted = {.file = "f.py", .name = "f", .first_line = 1, .lowest_line = 2, .line_count = 3};
+    struct clp_mem mem = clp_mem_system();
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+    uint32_t function, group;
+
+    clp_engine_init(&engine, &mem, &pages);
+    cr_assert_eq(clp_functions_add(&engine.functions, &wanted, &function), CLP_OK);
+    struct clp_device_place place = {function, 2, 0}, top;
+    cr_expect_null(clp_devices_cell(&engine, &place), "blocks have no such cells");
+    cr_assert(clp_engine_add_parts(&engine, CLP_PART_DEVICES));
+    struct clp_device_cell *cell = clp_devices_cell(&engine, &place);
+    cr_assert_not_null(cell);
+    cell->time = 5;
+    cr_expect_eq(clp_devices_cell(&engine, &place), cell);
+    cr_expect_null(clp_devices_cell(&engine, &(struct clp_device_place){function, 3, 0}), "no such line");
+    cr_expect_null(clp_devices_cell(&engine, &(struct clp_device_place){function + 1, 0, 0}), "no such function");
+    cr_expect_null(clp_devices_cell(&engine, &(struct clp_device_place){function, 2, 1}), "no such group");
+    cr_assert_eq(clp_groups_find(&engine.groups, "worker", &group), CLP_OK);
+    place.group = group;
+    cr_expect_neq(clp_devices_cell(&engine, &place), cell, "each group has counters of its own");
+
+    struct clp_thread *thread = clp_engine_new_thread(&engine, 0, 0);
+    thread->group = group;
+    cr_expect_not(clp_devices_place_of(NULL, &top));
+    cr_expect_not(clp_devices_place_of(thread, &top), "it is on no line");
+    cr_expect_null(clp_devices_thread(thread));
+    cr_assert_not_null(clp_engine_enter(thread, function, NULL, 1));
+    cr_expect_not(clp_devices_place_of(thread, &top), "its first line has not begun");
+    clp_engine_line(thread, 3, 2);
+    cr_expect(clp_devices_place_of(thread, &top));
+    cr_expect(top.function == function && top.line == 1 && top.group == group);
+    cr_expect_eq(clp_devices_thread(thread), thread);
+    clp_engine_clear(&engine);
+}
+
+static void *ask_as_autograd(void *name)
+{
+    (void)prctl(PR_SET_NAME, name);
+    return (void *)(uintptr_t)clp_devices_thread(NULL);
+}
+
+static const void *asked_by(char *name)
+{
+    pthread_t thread;
+    void *found = NULL;
+
+    cr_assert_eq(pthread_create(&thread, NULL, ask_as_autograd, name), 0);
+    (void)pthread_join(thread, &found);
+    return found;
+}
+
+Test(devices, threads_of_autograd_work_for_who_calls_backward)
+{
+    static struct clp_thread first, second;
+
+    cr_expect_null(asked_by("pt_autograd_0"));
+    clp_devices_begin_backward(&first);
+    cr_expect_eq(asked_by("pt_autograd_0"), &first);
+    cr_expect_null(asked_by("pt_data_worker"));
+    clp_devices_begin_backward(&second);
+    cr_expect_eq(asked_by("pt_autograd_7"), &second, "the latest");
+    clp_devices_end_backward(&first); /* they do not end in the order of a stack */
+    cr_expect_eq(asked_by("pt_autograd_7"), &second);
+    clp_devices_end_backward(&second);
+    cr_expect_null(asked_by("pt_autograd_0"));
+    clp_devices_end_backward(&second);
+    for (int i = 0; i < 40; i++)
+        clp_devices_begin_backward(&first);
+    for (int i = 0; i < 40; i++)
+        clp_devices_end_backward(&first);
+    cr_expect_null(asked_by("pt_autograd_0"));
 }

@@ -184,6 +184,28 @@ Test(proc, an_inexact_counter_is_recognised)
     clp_proc_close(&proc);
 }
 
+/* With pss each process that begins to share a page, or ends, changes the counter of the others by part of a page. */
+static clp_status read_shared(const struct clp_proc *proc, struct clp_resident *now)
+{
+    static uint64_t reads;
+
+    if (clp_proc_read(proc, now) != CLP_OK)
+        return CLP_IO;
+    now->counted += reads++ / 21 * 2048;
+    return CLP_OK;
+}
+
+Test(proc, an_exact_counter_is_recognised_although_others_change_it_now_and_then)
+{
+    struct clp_clock clock = clp_clock_start();
+    struct clp_proc proc;
+
+    cr_assert_eq(clp_proc_open(&proc, CLP_MEMORY_RSS), CLP_OK);
+    bool exact = clp_proc_check(&proc, &clock).exact;
+    cr_expect_eq(clp_proc_check_by(read_shared, &proc, &clock).exact, exact);
+    clp_proc_close(&proc);
+}
+
 Test(proc, a_page_fault_is_a_page_at_least)
 {
     struct clp_proc proc;

@@ -306,6 +306,9 @@ static void fill_other(struct clp_profile *other)
     other->meta.gc_outside = 7;
     other->meta.gc_outside_runs = 8;
     other->meta.gc_cleared = 1;
+    other->meta.outside_device_time = 9;
+    other->meta.outside_launches = 10;
+    other->meta.lost_launches = 11;
     cr_assert_eq(clp_profile_set_text(other, &other->meta.memory, "anon"), CLP_OK);
 }
 
@@ -327,7 +330,8 @@ Test(profile, merging_joins_functions_lines_and_meta)
                                              .overhead = 2, .overhead_error = 1, .events = 3, .reads = 4,
                                              .inexact_memory = true, .memory_step = 16,
                                              .others_grown = 1, .others_released = 1,
-                                             .gc_outside = 1, .gc_outside_runs = 2};
+                                             .gc_outside = 1, .gc_outside_runs = 2,
+                                             .outside_device_time = 1, .outside_launches = 2, .lost_launches = 3};
 
     cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
     test_check_profile(&profile);
@@ -355,7 +359,8 @@ Test(profile, merging_joins_functions_lines_and_meta)
                                     .has_memory = true, .inexact_memory = true,
                                     .memory_step = 64, .memory = "anon",
                                     .others_grown = 6, .others_released = 7,
-                                    .gc_outside = 8, .gc_outside_runs = 10, .gc_cleared = 1};
+                                    .gc_outside = 8, .gc_outside_runs = 10, .gc_cleared = 1,
+                                    .outside_device_time = 10, .outside_launches = 12, .lost_launches = 14};
     cr_assert(test_same_meta(&profile.meta, &meta));
     clp_profile_clear(&other);
 }
