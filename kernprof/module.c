@@ -317,8 +317,8 @@ static PyMethodDef module_methods[] = {
      "have none. texts: {file: its text as bytes}."},
     {"with_devices", clp_content_with_devices, METH_VARARGS,
      "with_devices(content, rows, outside_time, outside_launches)\n--\n\n"
-     "Returns a profile, the content of a .lprof file, with what devices did for its lines, and for no line, and without logs of lines. rows: a list of (place of the\n"
-     "function, line, time, wait, launches)."},
+     "Returns a profile, the content of a .lprof file, with what devices did for its lines, and for no line, and\n"
+     "without logs of lines. rows: a list of (place of the function, line, time, wait, launches)."},
     {"rendered", CLP_C_FUNCTION(clp_content_rendered), METH_VARARGS | METH_KEYWORDS,
      "rendered(content, format, ..)\n--\n\nReturns a profile as Profiler.render does. content: that of a .lprof file."},
     {"compare", clp_diff_content_compare, METH_VARARGS,
