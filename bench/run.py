@@ -16,7 +16,7 @@ def arguments(argv):
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
                              "floor, memory, counters, tensors, cuda, waits, truth, busy, threads, startup, viewer, "
-                             "ranks; "
+                             "ranks, join; "
                              "repeatable")
     parser.add_argument("--variants", metavar="LIST",
                         help="comma-separated: monitoring, settrace+memory, line_profiler, ..")
@@ -40,7 +40,7 @@ def completed(options):
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
     parts = ("programs", "floor", "memory", "counters", "tensors", "cuda", "waits", "truth", "busy", "threads", "startup",
-             "viewer", "ranks")
+             "viewer", "ranks", "join")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
     options.parts = named + (["programs"] if texts else []) or list(parts)
@@ -67,6 +67,7 @@ def measure(base, variants, options, data):
     import counters
     import cuda
     import floor
+    import joining
     import memory
     import ranks
     import slowdown
@@ -121,6 +122,9 @@ def measure(base, variants, options, data):
         sums = ranks.measure(options, say)
         data["ranks"] = ranks.as_data(sums)
         yield from ranks.tables(sums)
+    if "join" in options.parts:
+        data["join"] = joining.measure(options, say)
+        yield from joining.tables(data["join"])
 
 
 def count(variants, options, data):

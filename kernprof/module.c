@@ -315,6 +315,10 @@ static PyMethodDef module_methods[] = {
     {"with_texts", clp_content_with_texts, METH_VARARGS,
      "with_texts(content, texts)\n--\n\nReturns a profile, the content of a .lprof file, with the texts of functions that\n"
      "have none. texts: {file: its text as bytes}."},
+    {"with_devices", clp_content_with_devices, METH_VARARGS,
+     "with_devices(content, rows, outside_time, outside_launches)\n--\n\n"
+     "Returns a profile, the content of a .lprof file, with what devices did for its lines, and for no line, and\n"
+     "without logs of lines. rows: a list of (place of the function, line, time, wait, launches)."},
     {"rendered", CLP_C_FUNCTION(clp_content_rendered), METH_VARARGS | METH_KEYWORDS,
      "rendered(content, format, ..)\n--\n\nReturns a profile as Profiler.render does. content: that of a .lprof file."},
     {"compare", clp_diff_content_compare, METH_VARARGS,

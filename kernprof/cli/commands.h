@@ -18,13 +18,14 @@
 #define CLP_COMMAND_MERGE "merge"
 #define CLP_COMMAND_RECOVER "recover"
 #define CLP_COMMAND_TOP "top"
+#define CLP_COMMAND_TORCH "torch"
 
 static inline bool clp_command_is(int argc, char **argv, const char *command)
 {
     return argc > 1 && strcmp(argv[1], command) == 0;
 }
 
-#define CLP_COMMANDS 11
+#define CLP_COMMANDS 12
 
 /* The name of command `number`, counted from 0; NULL from CLP_COMMANDS on. */
 static inline const char *clp_command_name(size_t number)
@@ -32,7 +33,7 @@ static inline const char *clp_command_name(size_t number)
     static const char *const names[CLP_COMMANDS] = {
         CLP_COMMAND_DIFF,   CLP_COMMAND_AB,   CLP_COMMAND_CALLERS, CLP_COMMAND_MERGE, CLP_COMMAND_TOP,
         CLP_COMMAND_ATTACH, CLP_COMMAND_DUMP, CLP_COMMAND_RECOVER, CLP_COMMAND_MEM,   CLP_COMMAND_HOOK,
-        CLP_COMMAND_LSP};
+        CLP_COMMAND_LSP,    CLP_COMMAND_TORCH};
 
     return number < CLP_COMMANDS ? names[number] : NULL;
 }

@@ -296,6 +296,8 @@ static const struct clp_option run_rows[] = {
      .help = "count the memory of PyTorch's tensors"},
     {CLP_OPTION_SWITCH, 0, "cuda", .field = RUN(cuda),
      .help = "count kernels, copies and waiting of GPUs"},
+    {CLP_OPTION_SWITCH, 0, "line-log", .field = RUN(line_log),
+     .help = "log lines while torch.profiler runs"},
     {CLP_OPTION_BARE, 0, "heap", .argument = "[=native]", .word = "python",
      .switches = true, .one_of = "python or native", .field = RUN(heap),
      .help = "count live memory; native: that of C code, too"},
@@ -490,6 +492,7 @@ static const char *const view_usages[] = {
     "mem run|attach|plot|peak|list|rm|clean ..",
     "hook install|remove|status",
     "lsp [options]",
+    "torch join [options] profile.lprof trace.json ..",
 };
 
 void clp_view_options_help(const char *program, struct clp_buf *out)

@@ -70,6 +70,7 @@ struct clp_run_options {
     const char *counters; /* --counters: names of faults and switches; NULL: none */
     bool tensors;         /* --tensors */
     bool cuda;            /* --cuda */
+    bool line_log;        /* --line-log */
     const char *heap;     /* --heap: "python" or "native" allocators; NULL: off */
     double heap_interval; /* --heap-interval, bytes; 1: every block */
     const char *leaks;    /* --leaks, the text that says what ends an epoch; NULL: no leak verdicts */

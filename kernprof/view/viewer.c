@@ -302,7 +302,7 @@ static const struct python_command {
 } python_commands[] = {
     {CLP_COMMAND_ATTACH, "clineprof._attach.command"}, {CLP_COMMAND_DUMP, "clineprof._attach.command"},
     {CLP_COMMAND_MEM, "clineprof._mem.command"},       {CLP_COMMAND_HOOK, "clineprof._children.hook"},
-    {CLP_COMMAND_LSP, "clineprof._lsp.command"},
+    {CLP_COMMAND_LSP, "clineprof._lsp.command"},       {CLP_COMMAND_TORCH, "clineprof._torch.command"},
 };
 
 /* The module of the command that the words begin with; NULL if it is none of those. */

@@ -323,6 +323,70 @@ PyObject *clp_content_with_texts(PyObject *module, PyObject *arguments)
     return made;
 }
 
+/* ---- devices ---- */
+
+static void forget_devices(struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        for (size_t j = 0; j < profile->functions[i].line_count; j++) {
+            struct clp_measures *measures = &profile->functions[i].lines[j].measures;
+            measures->device_time = measures->device_wait = measures->launches = 0;
+        }
+}
+
+/* Gives a line what `row` has: the place of its function, its number, and the three measures. A row of a line that the
+ * profile does not have is left out. False with an exception set. */
+static bool give_device(struct clp_profile *profile, PyObject *row)
+{
+    unsigned long long time, wait, launches;
+    Py_ssize_t place;
+    int line;
+
+    if (!PyArg_ParseTuple(row, "niKKK:row", &place, &line, &time, &wait, &launches))
+        return false;
+    if (place < 0 || (size_t)place >= profile->function_count)
+        return true;
+    struct clp_profile_function *function = &profile->functions[place];
+    for (size_t i = 0; i < function->line_count; i++) {
+        struct clp_measures *measures = &function->lines[i].measures;
+        if (function->lines[i].line != line)
+            continue;
+        measures->device_time = time;
+        measures->device_wait = wait;
+        measures->launches = launches;
+    }
+    return true;
+}
+
+PyObject *clp_content_with_devices(PyObject *module, PyObject *arguments)
+{
+    unsigned long long outside_time, outside_launches;
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+    const char *bytes;
+    Py_ssize_t count;
+    PyObject *rows;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#O!KK:with_devices", &bytes, &count, &PyList_Type, &rows,
+                          &outside_time, &outside_launches))
+        return NULL;
+    clp_profile_init(&profile, &mem);
+    bool good = clp_content_read(bytes, count, &profile);
+    if (good)
+        forget_devices(&profile);
+    for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(rows); i++)
+        good = give_device(&profile, PyList_GET_ITEM(rows, i));
+    profile.meta.has_device_time = 1;
+    profile.meta.outside_device_time = outside_time;
+    profile.meta.outside_launches = outside_launches;
+    profile.meta.lost_launches = 0;
+    clp_profile_drop_line_logs(&profile);
+    PyObject *made = good ? clp_content_of(&profile) : NULL;
+    clp_profile_clear(&profile);
+    return made;
+}
+
 /* ---- rendering ---- */
 
 static PyObject *rendered(PyObject *content, const struct clp_rendering *wanted)

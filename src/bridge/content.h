@@ -39,6 +39,11 @@ PyObject *clp_content_total(PyObject *module, PyObject *arguments);
  * their files. texts: a dict {file: bytes}. ValueError when the content is no profile. */
 PyObject *clp_content_with_texts(PyObject *module, PyObject *arguments);
 
+/* The Python function with_devices(content, rows, outside_time, outside_launches): the content with what devices did
+ * for its lines, and for no line, in place of what it had, and without logs of lines. rows: a list of (place of the
+ * function, line, time, wait, launches), times in nanoseconds. ValueError when the content is no profile. */
+PyObject *clp_content_with_devices(PyObject *module, PyObject *arguments);
+
 /* The Python function rendered(content, format, ..), with the arguments of Profiler.render. */
 PyObject *clp_content_rendered(PyObject *module, PyObject *arguments, PyObject *keywords);
 

@@ -329,6 +329,13 @@ static PyObject *files_of(const struct clp_profile *profile)
     return list;
 }
 
+static PyObject *line_log_of(const void *item)
+{
+    const struct clp_profile_line_log *log = item;
+
+    return PyBytes_FromStringAndSize(log->bytes, (Py_ssize_t)log->count);
+}
+
 PyObject *clp_load_dict(const struct clp_profile *profile)
 {
     PyObject *dict = PyDict_New();
@@ -338,6 +345,8 @@ PyObject *clp_load_dict(const struct clp_profile *profile)
                 clp_dict_set(dict, "files", files_of(profile)) &&
                 clp_dict_set(dict, "timeline",
                              LIST_OF(profile->series, profile->series_count, series_of)) &&
+                clp_dict_set(dict, "line_log",
+                             LIST_OF(profile->line_logs, profile->line_log_count, line_log_of)) &&
                 clp_dict_set(dict, "meta", meta_of(&profile->meta)) &&
                 clp_dict_set(dict, "processes",
                              LIST_OF(profile->processes, profile->process_count, process_of)) &&

@@ -76,6 +76,7 @@ class Profiler:
         context: ContextVar[Any] | None = None,
         tensors: bool = False,
         cuda: bool = False,
+        line_log: bool = False,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...

@@ -21,6 +21,11 @@ uint64_t clp_clock_monotonic(void)
     return read_system(CLOCK_MONOTONIC);
 }
 
+uint64_t clp_clock_wall_nanos(void)
+{
+    return read_system(CLOCK_REALTIME);
+}
+
 double clp_clock_wall(void)
 {
     return (double)read_system(CLOCK_REALTIME) * 1e-9;

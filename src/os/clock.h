@@ -22,7 +22,8 @@ struct clp_clock {
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t clp_clock_monotonic(void);
 
-/* Seconds since 1970. */
+/* Nanoseconds since 1970, and seconds. */
+uint64_t clp_clock_wall_nanos(void);
 double clp_clock_wall(void);
 
 /* Chooses the clock and takes its first reading. Takes about 0.2 ms where it must measure the

@@ -133,6 +133,20 @@ static void clear_process(struct clp_mem *mem, struct clp_profile_process *proce
     clp_mem_free(mem, process->numbers, process->numbers_bytes, 1);
 }
 
+static void drop_line_log(struct clp_profile *profile, size_t place)
+{
+    struct clp_profile_line_log *log = &profile->line_logs[place];
+
+    clp_mem_free(profile->mem, log->bytes, log->count, 1);
+    memmove(log, log + 1, (--profile->line_log_count - place) * sizeof *log);
+}
+
+void clp_profile_drop_line_logs(struct clp_profile *profile)
+{
+    while (profile->line_log_count != 0)
+        drop_line_log(profile, profile->line_log_count - 1);
+}
+
 void clp_profile_clear(struct clp_profile *profile)
 {
     struct clp_mem *mem = profile->mem;
@@ -145,6 +159,8 @@ void clp_profile_clear(struct clp_profile *profile)
     for (size_t i = 0; i < profile->series_count; i++)
         clear_series(mem, &profile->series[i]);
     clp_mem_free(mem, profile->series, profile->series_room, sizeof *profile->series);
+    clp_profile_drop_line_logs(profile);
+    clp_mem_free(mem, profile->line_logs, profile->line_log_room, sizeof *profile->line_logs);
     for (size_t i = 0; i < profile->process_count; i++)
         clear_process(mem, &profile->processes[i]);
     clp_mem_free(mem, profile->processes, profile->process_room, sizeof *profile->processes);
@@ -443,6 +459,33 @@ clp_status clp_profile_add_series(struct clp_profile *profile, uint64_t pid, dou
         return status;
     *series = &profile->series[profile->series_count++];
     **series = (struct clp_profile_series){.pid = pid, .start = start};
+    return CLP_OK;
+}
+
+/* Drops the oldest logs until this many bytes find room. */
+static void make_room_for_log(struct clp_profile *profile, size_t bytes)
+{
+    for (size_t i = 0; i < profile->line_log_count; i++)
+        bytes += profile->line_logs[i].count;
+    while (bytes > CLP_PROFILE_LINE_LOG_BYTES && profile->line_log_count != 0) {
+        bytes -= profile->line_logs[0].count;
+        drop_line_log(profile, 0);
+    }
+}
+
+clp_status clp_profile_add_line_log(struct clp_profile *profile, const char *bytes, size_t count)
+{
+    clp_status status;
+
+    if (count == 0)
+        return CLP_OK;
+    make_room_for_log(profile, count);
+    RESERVE(status, profile->mem, profile->line_logs, profile->line_log_room, profile->line_log_count);
+    char *copy = status == CLP_OK ? clp_mem_alloc(profile->mem, count, 1) : NULL;
+    if (copy == NULL)
+        return CLP_NO_MEMORY;
+    memcpy(copy, bytes, count);
+    profile->line_logs[profile->line_log_count++] = (struct clp_profile_line_log){copy, count};
     return CLP_OK;
 }
 

@@ -271,6 +271,14 @@ struct clp_profile_meta {
     X(leak_epoch, TEXT)             \
     X(leak_epochs, ASKED)
 
+/* Which lines ran when in a process, for `clineprof torch join`: bytes as docs/format.md says. */
+struct clp_profile_line_log {
+    char *bytes; /* owned */
+    size_t count;
+};
+
+#define CLP_PROFILE_LINE_LOG_BYTES ((size_t)256 << 20) /* of a profile's logs; the oldest are dropped to stay below */
+
 struct clp_profile {
     struct clp_mem *mem; /* borrowed */
     struct clp_profile_function *functions;
@@ -289,6 +297,8 @@ struct clp_profile {
     uint64_t calls_cut;            /* calls that were joined in contexts CLP_CALL_DEEPER */
     struct clp_profile_series *series;
     size_t series_count, series_room;
+    struct clp_profile_line_log *line_logs; /* the oldest first */
+    size_t line_log_count, line_log_room;
     struct clp_profile_process *processes; /* empty for a run of only one process */
     size_t process_count, process_room;
     struct clp_profile_meta meta;
@@ -360,6 +370,12 @@ clp_status clp_profile_add_sample(struct clp_profile *profile, struct clp_profil
 /* Appends a copy of the mark. CLP_NO_MEMORY leaves the series as it was. */
 clp_status clp_profile_add_mark(struct clp_profile *profile, struct clp_profile_series *series,
                                 const struct clp_profile_mark *mark);
+
+/* Appends a copy of a log. CLP_NO_MEMORY leaves the profile as it was, but for older logs that made room. */
+clp_status clp_profile_add_line_log(struct clp_profile *profile, const char *bytes, size_t count);
+
+/* Forgets all logs. */
+void clp_profile_drop_line_logs(struct clp_profile *profile);
 
 /* Appends a copy of the process. CLP_NO_MEMORY leaves the profile as it was. */
 clp_status clp_profile_add_process(struct clp_profile *profile,

@@ -476,6 +476,11 @@ clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile 
         if (merge_series(into, &from->series[i]) != CLP_OK)
             return CLP_NO_MEMORY;
     }
+    for (size_t i = 0; i < from->line_log_count; i++) {
+        const struct clp_profile_line_log *log = &from->line_logs[i];
+        if (clp_profile_add_line_log(into, log->bytes, log->count) != CLP_OK)
+            return CLP_NO_MEMORY;
+    }
     if (merge_processes(into, from) != CLP_OK)
         return CLP_NO_MEMORY;
     return merge_meta(into, &from->meta);

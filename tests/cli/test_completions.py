@@ -65,7 +65,7 @@ def completed(folder, *words):
     ("ckernprof script.py --tra", ""),  # it is the script's
     ("ckernprof -m module --tra", ""),
     ("ckernprof -- --tra", ""),
-    ("clineprof ", "diff ab callers merge top attach dump recover mem hook lsp"),
+    ("clineprof ", "diff ab callers merge top attach dump recover mem hook lsp torch"),
     ("clineprof d", "diff dump"),
     ("clineprof --form", "--format"),
     ("clineprof file --format h", "html heapprofile"),

@@ -131,7 +131,7 @@ def test_the_readme_leads_to_every_page():
     assert sorted(listed) == [page for page in pages.PAGES if page != "README.md"]
 
 
-SUBCOMMANDS = {"ab", "attach", "callers", "diff", "dump", "hook", "lsp", "merge", "mem", "recover", "top"}
+SUBCOMMANDS = {"ab", "attach", "callers", "diff", "dump", "hook", "lsp", "merge", "mem", "recover", "top", "torch"}
 # Options of other programs, and one that --help leaves out.
 OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--max-tasks-per-child",
              "--nproc-per-node", "--cov", "--profile"}

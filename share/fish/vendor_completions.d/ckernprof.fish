@@ -64,6 +64,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l io -d 'count bytes read 
 complete -c ckernprof -n '__ckernprof_takes_options' -l counters -r -d 'count faults, switches, or both: faults,switches'
 complete -c ckernprof -n '__ckernprof_takes_options' -l tensors -d 'count the memory of PyTorch\'s tensors'
 complete -c ckernprof -n '__ckernprof_takes_options' -l cuda -d 'count kernels, copies and waiting of GPUs'
+complete -c ckernprof -n '__ckernprof_takes_options' -l line-log -d 'log lines while torch.profiler runs'
 complete -c ckernprof -n '__ckernprof_takes_options' -l heap -x -a 'python native' -d 'count live memory; native: that of C code, too'
 complete -c ckernprof -n '__ckernprof_takes_options' -l heap-interval -r -d 'mean bytes per sample; 1: all (default: 65536)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l leaks -d 'tell which lines leak (docs/memory.md)'

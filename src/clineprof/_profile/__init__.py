@@ -127,6 +127,7 @@ class Profile:
         self.unit = data["unit"]
         self.meta = data["meta"]
         self.timeline = data["timeline"]
+        self._line_logs = data.get("line_log", ())
         self.processes = data.get("processes", [])
         self.functions = [Function(item) for item in data["functions"]]
         self._texts, self._files = data.get("files", ()), None

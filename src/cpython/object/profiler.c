@@ -6,6 +6,7 @@
 #include "cpython/memory/hooks.h"
 #include "cpython/recorder/device_time.h"
 #include "cpython/recorder/heap_table.h"
+#include "cpython/recorder/line_log.h"
 #include "cpython/recorder/own_work.h"
 #include "engine/devices.h"
 #include "cpython/windows/prepare.h"
@@ -35,15 +36,16 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
                             "leak_limit", "started", "source", "cpu", "counters", "native", "context",
-                            "tensors", "cuda", NULL};
+                            "tensors", "cuda", "line_log", NULL};
     struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
     const char *counters = "";
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspOpp:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspOppp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
                                      &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu,
-                                     &counters, &wishes.native, &wishes.context, &wishes.tensors, &wishes.cuda) ||
+                                     &counters, &wishes.native, &wishes.context, &wishes.tensors, &wishes.cuda,
+                                     &wishes.line_log) ||
         !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) ||
         !clp_setup_read_counters(counters, &wishes.tallies))
         return NULL;
@@ -275,6 +277,8 @@ static PyObject *profiler_gate(PyObject *self, PyObject *open)
 
 static bool reset(struct clp_code_window *window)
 {
+    if (window->line_log)
+        clp_line_log_reset(window->recorder);
     if (window->devices & CLP_DEVICE_TIME)
         clp_device_time_look();
     window->outside = clp_device_time_outside();

@@ -4,6 +4,7 @@
 #include "profile/snapshot.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/recorder/heap_table.h"
+#include "cpython/recorder/line_log.h"
 #include "cpython/recorder/names.h"
 #include "cpython/memory/holders.h"
 #include "cpython/memory/native.h"
@@ -471,6 +472,8 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
     };
     status = clp_snapshot_take_view(&window->view, &copy, &wish, profile);
     clp_engine_copy_clear(&copy);
+    if (status == CLP_OK && window->line_log)
+        status = clp_line_log_fill(recorder, &window->view, profile);
     return status;
 }
 

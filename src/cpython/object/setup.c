@@ -189,6 +189,8 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
                          wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0,
                          wishes->cpu != 0, wishes->tallies, wishes->native != 0 && clp_around_is_carried(recorder),
                          devices_of(wishes, recorder));
+    if (wishes->line_log != 0)
+        clp_code_window_log_lines(&self->window);
     self->context = Py_XNewRef(wishes->context);
     self->window.limit = self->context;
     self->window.owner = (PyObject *)self;

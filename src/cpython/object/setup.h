@@ -17,6 +17,7 @@ struct clp_wishes {
     uint32_t tallies;   /* a sum of enum clp_tally_source */
     int tensors;        /* not 0: the memory of tensors is counted */
     int cuda;           /* not 0: what GPUs do is counted */
+    int line_log;       /* not 0: lines are logged while torch.profiler records */
     Py_ssize_t heap;    /* mean bytes between samples; 0: no table of live blocks */
     const char *leaks;  /* what epochs of verdicts are (heap_table.h); NULL: no verdicts */
     long long leak_limit; /* bytes by which a line may grow; negative: the usual limit */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "moments.h"
 #include "cpu_time.h"
+#include "line_log.h"
 #include "program_counters.h"
 #include "tally_reads.h"
 #include "engine/parts.h"
@@ -76,7 +77,7 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
  * anonymous memory; but this process alone has them. */
 static uint64_t own_bytes(const struct clp_recorder *recorder)
 {
-    uint64_t bytes = recorder->pages.bytes + recorder->view_pages.bytes;
+    uint64_t bytes = recorder->pages.bytes + recorder->view_pages.bytes + clp_line_log_bytes(recorder);
 
     if (recorder->proc.mode == CLP_MEMORY_ANON)
         bytes -= recorder->pages.filed;
@@ -302,6 +303,10 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     }
     if (clp_engine_wants_cpu(thread, moment.now))
         read_cpu(recorder, thread, &moment);
+    if (CLP_UNLIKELY(recorder->engine.every_event)) {
+        clp_line_log_expect(recorder, thread);
+        moment.still++; /* so that clp_recorder_end_slow is called */
+    }
     return moment;
 }
 
@@ -310,9 +315,10 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
  * is longer than the read, the thread waits for the processor, and the line has that time. */
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 {
-    const struct clp_recorder *recorder = clp_recorder_of(thread);
-    bool ran = clp_program_counters_read(thread);
+    struct clp_recorder *recorder = clp_recorder_of(thread);
+    bool ran = recorder->engine.every_event && clp_line_log_note(recorder, thread);
 
+    ran |= clp_program_counters_read(thread);
     clp_engine_stand_still(thread, still);
     if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0)
         ran |= clp_watch_recorded(recorder->watch);

@@ -4,6 +4,7 @@
 #include "engine/parts.h"
 #include "engine/reaping.h"
 #include "cpu_time.h"
+#include "line_log.h"
 #include "moments.h"
 #include "names.h"
 #include "tally_reads.h"
@@ -74,6 +75,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     uint64_t cpu_span = recorder->engine.cpu_span, noise = recorder->engine.wait_noise;
     uint64_t tally_span = recorder->engine.tally_span;
     struct clp_around_costs around = recorder->engine.around;
+    bool every_event = recorder->engine.every_event;
 
     if (clp_thread_here != NULL)
         clp_tensors_forget(clp_thread_here);
@@ -84,6 +86,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     (void)clp_engine_add_parts(&recorder->engine, parts);
     recorder->engine.around = around;
+    recorder->engine.every_event = every_event;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
     clp_engine_set_tally_span(&recorder->engine, tally_span);
@@ -94,6 +97,7 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
 {
     uint64_t now = clp_clock_read(&recorder->clock);
 
+    clp_line_log_after_fork(recorder);
     for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
          thread = thread->next) {
         if (thread == clp_thread_here)

@@ -42,6 +42,7 @@ struct clp_selected;
 struct clp_with_place;
 struct clp_tracer;
 struct clp_code_window;
+struct clp_line_log;
 
 /* A `with` block that a body is in (stays.h). */
 struct clp_stay {
@@ -153,6 +154,7 @@ struct clp_recorder {
     const struct clp_code_window *live_window; /* borrowed: the window whose numbers are in the live file */
     const struct clp_pages *helpers[2]; /* borrowed: memory of the helper threads; NULL: there is none */
     struct clp_watch *watch;            /* borrowed; may be NULL */
+    struct clp_line_log *line_log;      /* owned; NULL: nobody has wanted it yet */
     struct clp_heap *heap; /* owned: the table of live blocks, or NULL */
     uint64_t heap_before;  /* blocks that existed before the table */
     struct clp_epochs epochs;

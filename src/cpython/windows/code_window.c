@@ -8,6 +8,7 @@
 #include "device_modules.h"
 #include "engine/devices.h"
 #include "cpython/recorder/gc_calls.h"
+#include "cpython/recorder/line_log.h"
 #include "cpython/compat/inner_code.h"
 #include "cpython/compat/raised.h"
 #include "modules.h"
@@ -371,6 +372,12 @@ void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *r
     clp_program_counters_join(recorder);
 }
 
+void clp_code_window_log_lines(struct clp_code_window *window)
+{
+    clp_line_log_start(window->recorder);
+    window->line_log = true;
+}
+
 static void give_up(struct clp_code_window *window)
 {
     struct clp_recorder *recorder = window->recorder;
@@ -380,6 +387,8 @@ static void give_up(struct clp_code_window *window)
     if (window->cpu)
         clp_cpu_time_stop(recorder);
     clp_tally_reads_stop(recorder, window->tallies);
+    if (window->line_log)
+        clp_line_log_stop(recorder);
     recorder->with_called -= window->called;
     if (window->devices & CLP_DEVICE_TIME)
         clp_device_time_stop();

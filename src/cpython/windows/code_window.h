@@ -41,6 +41,7 @@ struct clp_code_window {
     uint32_t tallies; /* what the window wants of enum clp_tally_source, and the system tells */
     bool called; /* the window wants the time of what lines call, and the tracer tells it */
     uint32_t devices; /* what the window wants of enum clp_device_source */
+    bool line_log; /* the window wants the log of lines */
     struct clp_device_outside outside; /* what devices did for no line before the window's numbers began */
     uint32_t held; /* how many holds of the window there are */
     bool gone;   /* to be cleared when nobody holds it any more */
@@ -57,6 +58,9 @@ void clp_code_window_release(struct clp_code_window *window);
 /* Makes a window, which must not move in memory. It counts nothing before it is opened. */
 void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *recorder, bool memory,
                           bool cpu, uint32_t tallies, bool called, uint32_t devices);
+
+/* Lets lines be logged (line_log.h) as long as the window is there. Call it at most once. */
+void clp_code_window_log_lines(struct clp_code_window *window);
 
 /* Closes the window and gives everything up, its recorder too, as soon as nobody holds it. An exception that is
  * set stays set. */

@@ -23,7 +23,7 @@ static void encode_numbers(const struct clp_profile *profile, struct clp_buf *by
         functions[i].source = NULL;
     }
     bare.functions = functions;
-    bare.process_count = bare.series_count = bare.text_count = 0;
+    bare.process_count = bare.series_count = bare.text_count = bare.line_log_count = 0;
     (void)clp_wire_encode(&bare, bytes);
     clp_mem_free(mem, functions, count, sizeof *functions);
 }

@@ -412,6 +412,16 @@ static void pack_meta(msgpack_packer *packer, const struct clp_profile_meta *met
     }
 }
 
+static void pack_line_logs(msgpack_packer *packer, const struct clp_profile *profile)
+{
+    pack_text(packer, "line_log");
+    msgpack_pack_array(packer, profile->line_log_count);
+    for (size_t i = 0; i < profile->line_log_count; i++) {
+        msgpack_pack_bin(packer, profile->line_logs[i].count);
+        msgpack_pack_bin_body(packer, profile->line_logs[i].bytes, profile->line_logs[i].count);
+    }
+}
+
 static clp_status pack_profile(const struct clp_profile *profile, const struct clp_wire_texts *texts,
                                msgpack_packer *packer)
 {
@@ -419,7 +429,7 @@ static clp_status pack_profile(const struct clp_profile *profile, const struct c
     clp_status status;
 
     msgpack_pack_map(packer, 6u + has_files + (profile->series_count != 0) + (profile->process_count != 0) +
-                                 (profile->call_count != 0));
+                                 (profile->call_count != 0) + (profile->line_log_count != 0));
     pack_text(packer, "format"); /* first, so that the first bytes tell the format */
     pack_text(packer, CLP_WIRE_FORMAT);
     pack_text(packer, "version");
@@ -442,6 +452,8 @@ static clp_status pack_profile(const struct clp_profile *profile, const struct c
         pack_processes(packer, profile);
     if (profile->call_count != 0)
         pack_calls(packer, profile);
+    if (profile->line_log_count != 0)
+        pack_line_logs(packer, profile);
     return status;
 }
 

@@ -38,11 +38,11 @@ static clp_status check_bytes(const char *bytes, size_t count, struct clp_fault 
 /* ---- the top map ---- */
 
 enum { TOP_FORMAT, TOP_VERSION, TOP_UNIT, TOP_FUNCTIONS, TOP_SOURCE, TOP_META, TOP_TIMELINE,
-       TOP_PROCESSES, TOP_CALLS, TOP_TEXTS, TOP_FILES, TOP_KEYS };
+       TOP_PROCESSES, TOP_CALLS, TOP_TEXTS, TOP_FILES, TOP_LINE_LOG, TOP_KEYS };
 
 static const char *const top_names[TOP_KEYS] = {"format", "version", "unit",    "functions",
                                                 "source", "meta",    "timeline", "processes",
-                                                "calls",  "texts",   "files"};
+                                                "calls",  "texts",   "files",    "line_log"};
 
 static clp_status split_top(struct clp_msgpack_check *check, struct clp_wire_span *spans)
 {
@@ -167,6 +167,10 @@ static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_sp
     if (spans[TOP_PROCESSES].end != 0 &&
         read_each(decoder, spans[TOP_PROCESSES], "\"processes\" is not a list",
                   clp_wire_read_process) != CLP_OK)
+        return decoder->fault->status;
+    if (spans[TOP_LINE_LOG].end != 0 &&
+        read_each(decoder, spans[TOP_LINE_LOG], "\"line_log\" is not a list",
+                  clp_wire_read_line_log) != CLP_OK)
         return decoder->fault->status;
     decoder->offset = spans[TOP_CALLS].start;
     if (spans[TOP_CALLS].end != 0 && clp_wire_read_calls(decoder, spans[TOP_CALLS]) != CLP_OK)

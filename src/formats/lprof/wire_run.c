@@ -92,6 +92,19 @@ clp_status clp_wire_read_series(struct clp_decoder *decoder, struct clp_wire_spa
     return read_samples(decoder, found[TIME], found[RSS], series);
 }
 
+clp_status clp_wire_read_line_log(struct clp_decoder *decoder, struct clp_wire_span span)
+{
+    msgpack_object object;
+
+    if (clp_wire_unpack(decoder, span, &object) != CLP_OK)
+        return decoder->fault->status;
+    if (object.type != MSGPACK_OBJECT_BIN)
+        return refuse_here(decoder, "a log of lines is not bytes");
+    return clp_profile_add_line_log(decoder->profile, object.via.bin.ptr, object.via.bin.size) == CLP_OK
+               ? CLP_OK
+               : no_memory(decoder);
+}
+
 /* ---- processes ---- */
 
 static clp_status read_process_texts(struct clp_decoder *decoder, const msgpack_object *name,

@@ -6,6 +6,7 @@
 #include "wire_decoder.h"
 
 clp_status clp_wire_read_series(struct clp_decoder *decoder, struct clp_wire_span span);
+clp_status clp_wire_read_line_log(struct clp_decoder *decoder, struct clp_wire_span span);
 clp_status clp_wire_read_process(struct clp_decoder *decoder, struct clp_wire_span span);
 clp_status clp_wire_read_meta(struct clp_decoder *decoder, const msgpack_object *object);
 
