@@ -255,6 +255,9 @@ class Function:
     callees: list[dict[str, Any]]
     compiler: str | None
     compiled: str | None
+    compiled_calls: int
+    compilations: int
+    compile_time: int
     spread: Sequence[tuple[int, int, int, int, int]]
     def __init__(self, data: Mapping[str, Any]) -> None: ...
     def __getitem__(self, column: str) -> list[int]: ...

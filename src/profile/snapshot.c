@@ -285,6 +285,8 @@ static clp_status add_function(const struct request *request, const struct clp_e
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &into->compiler,
                                       engine->functions.items[sum->function].compiler);
+    if (status == CLP_OK && copy->group == NULL)
+        into->compiled = clp_view_compiled(request->view, clp_view_find(request->view, sum->function));
     if (status == CLP_OK)
         status = add_lines(engine, sum, request->wish, profile, into);
     if (status == CLP_OK)
