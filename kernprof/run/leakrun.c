@@ -33,13 +33,14 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
         (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves -1, the usual limit */
     PyObject *counters = PyUnicode_FromFormat("%s%s", options->io ? "io," : "",
                                               options->counters != NULL ? options->counters : "");
-    return PyObject_CallFunction(profiler_type, "zzOnzLOzONO", options->tracer,
+    return PyObject_CallFunction(profiler_type, "zzOnzLOzONOOO", options->tracer,
                                  options->memory,
                                  options->by_statement ? Py_True : Py_False,
                                  options->heap != NULL || leaks ? interval : 0, leaks ? epochs : NULL,
                                  (long long)limit, Py_True, options->source,
                                  options->cpu ? Py_True : Py_False, counters,
-                                 options->native ? Py_True : Py_False);
+                                 options->native ? Py_True : Py_False, Py_None,
+                                 options->nvtx ? Py_True : Py_False);
 }
 
 void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)

@@ -74,6 +74,7 @@ class Profiler:
         counters: str = "",
         native: bool = False,
         context: ContextVar[Any] | None = None,
+        nvtx: bool = False,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...

@@ -163,6 +163,7 @@ struct clp_thread {
     int number; /* used by tracers: the system's number of the thread */
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
+    struct clp_ranges *ranges; /* used by tracers: owned; NULL: it has none */
     struct clp_thread *next;
 };
 
@@ -207,6 +208,7 @@ struct clp_engine {
     uint64_t rss_span; /* memory is not read after fewer ticks, in which none can have changed */
     uint64_t cpu_span; /* processor time is not read after fewer ticks (waiting.h); UINT64_MAX: never */
     uint64_t tally_span; /* tallies are not read after fewer ticks (tallies.h); UINT64_MAX: never */
+    bool told; /* every event is told as if something must be read */
     uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */

@@ -201,7 +201,8 @@ void clp_profile_add_compiled(struct clp_buf *out, const struct clp_profile_func
     const struct clp_compiled *known = &function->compiled;
 
     if (strcmp(function->compiler, CLP_CYTHON) == 0) {
-        clp_buf_add_text(out, "its lines are seen when it is compiled with linetrace=True and the C macro CYTHON_TRACE=1");
+        clp_buf_add_text(out, "its lines are seen when it is compiled with linetrace=True and the C macro "
+                              "CYTHON_TRACE=1");
         return;
     }
     if (known->times == 1)

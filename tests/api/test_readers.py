@@ -43,16 +43,22 @@ def hits(ended, name):
 
 def compiled(ended):
     """{name: (calls of its compiled code, compilations)} of the functions of the profile that were compiled."""
-    found = ended.profile().functions.items()
-    return {name: tuple(function.get("compiled", [0, 0])[:2]) for (_, _, name), function in found if "compiler" in function}
+    return {
+        name: tuple(function.get("compiled", [0, 0])[:2])
+        for (_, _, name), function in ended.profile().functions.items()
+        if "compiler" in function
+    }
 
 
 def meaning(function):
     calls, times, nanos = function.get("compiled", [0, 0, 0])
-    took = {0: "", 1: "compiling took %.3f s; " % (nanos / 1e9)}.get(times, "%d compilations took %.3f s; " % (times, nanos / 1e9))
+    took = "" if times == 0 else "compiling took " if times == 1 else f"{times} compilations took "
+    if times:
+        took += "%.3f s; " % (nanos / 1e9)
     if calls == 0:
         return took + "calls of the compiled code are not counted"
-    return took + f"{calls} call{'s'[calls == 1:]} from Python to the compiled code {'is' if calls == 1 else 'are'} not counted"
+    these, are = ("1 call", "is") if calls == 1 else (f"{calls} calls", "are")
+    return f"{took}{these} from Python to the compiled code {are} not counted"
 
 
 def told(ended):

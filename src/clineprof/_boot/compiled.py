@@ -31,8 +31,8 @@ def _codes(told):
 
 
 def counting(code, made, counter):
-    """`made`, which torch has made of this code, as a copy that takes the negative of the counter when it begins. Raises
-    an exception where that cannot be, and where there is code already that has no counter."""
+    """`made`, which torch has made of this code, as a copy that takes the negative of the counter when it begins.
+    Raises an exception where that cannot be, and where there is code already that has no counter."""
     # not imported: torch is loaded already
     eval_frame = sys.modules["torch._C._dynamo.eval_frame"]
     if any(not _counts(entry.code, counter) for entry in eval_frame._debug_get_cache_entry_list(code)):
@@ -62,8 +62,8 @@ def _begun_with(code, counter):
 
 
 def _with_no_line(table, place, count):
-    """The table of lines, in which `count` instructions at this place have no line. An entry begins with a byte that has
-    the highest bit, and ends before the next one; in the three lowest bits is its length, less 1."""
+    """The table of lines, in which `count` instructions at this place have no line. An entry begins with a byte that
+    has the highest bit, and ends before the next one; in the three lowest bits is its length, less 1."""
     at = 0
     for start in (start for start, byte in enumerate(table) if byte & 128):
         if at == place:

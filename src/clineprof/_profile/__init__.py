@@ -393,8 +393,8 @@ class Function:
 
     __slots__ = (
         "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
-        "running", "missed", "leaks", "callees", "compiler", "compiled", "compiled_calls", "compilations", "compile_time",
-        "spread", "_columns", "_texts",
+        "running", "missed", "leaks", "callees", "compiler", "compiled", "compiled_calls", "compilations",
+        "compile_time", "spread", "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):

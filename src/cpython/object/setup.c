@@ -5,6 +5,7 @@
 #include "cpython/windows/around_costs.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/moments.h"
+#include "cpython/recorder/ranges.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/windows/starting.h"
 #include "cpython/code/statements.h"
@@ -179,6 +180,7 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     clp_code_window_init(&self->window, recorder,
                          wishes->memory != CLP_MEMORY_OFF && (recorder->engine.parts & CLP_PART_MEMORY) != 0, wishes->cpu != 0, wishes->tallies,
                          wishes->native != 0 && clp_around_is_carried(recorder));
+    self->window.ranges = wishes->nvtx != 0 && clp_ranges_start(recorder);
     self->context = Py_XNewRef(wishes->context);
     self->window.limit = self->context;
     self->window.owner = (PyObject *)self;

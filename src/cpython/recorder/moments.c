@@ -2,6 +2,7 @@
 #include "moments.h"
 #include "cpu_time.h"
 #include "program_counters.h"
+#include "ranges.h"
 #include "tally_reads.h"
 #include "engine/parts.h"
 #include "os/processes.h"
@@ -302,6 +303,8 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     }
     if (clp_engine_wants_cpu(thread, moment.now))
         read_cpu(recorder, thread, &moment);
+    if (CLP_UNLIKELY(recorder->engine.told))
+        moment.still++; /* so that clp_recorder_end_slow is called */
     return moment;
 }
 
@@ -316,6 +319,10 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
     clp_engine_stand_still(thread, still);
     if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0)
         ran |= clp_watch_recorded(recorder->watch);
+    if (CLP_UNLIKELY(recorder->engine.told)) {
+        clp_ranges_follow(thread);
+        ran = true;
+    }
     uint64_t rest = clp_engine_since_last(thread, clp_clock_read(&recorder->clock));
     if (ran || rest < still)
         clp_engine_stand_still(thread, rest);

@@ -5,6 +5,7 @@
 #include "cpu_time.h"
 #include "moments.h"
 #include "names.h"
+#include "ranges.h"
 #include "tally_reads.h"
 #include "selected.h"
 
@@ -12,6 +13,7 @@
 static void thread_ended(void *data)
 {
     clp_thread_here = NULL; /* what else the thread allocates or frees counts for no line */
+    clp_ranges_end(data);
     clp_engine_end_thread(data);
 }
 
@@ -72,12 +74,15 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     uint64_t tally_span = recorder->engine.tally_span;
     struct clp_around_costs around = recorder->engine.around;
 
+    if (clp_thread_here != NULL)
+        clp_ranges_end(clp_thread_here);
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
     clp_views_forget(&recorder->views);
     clp_engine_clear(&recorder->engine);
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     recorder->engine.parts = parts;
+    recorder->engine.told = recorder->ranges != 0;
     recorder->engine.around = around;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);

@@ -4,6 +4,7 @@
 #include "change.h"
 #include "cpython/recorder/compile_calls.h"
 #include "cpython/recorder/cpu_time.h"
+#include "cpython/recorder/ranges.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/compat/inner_code.h"
 #include "cpython/compat/raised.h"
@@ -76,6 +77,7 @@ static bool set_counting(struct clp_code_window *window)
         clp_recorder_end_reading(recorder);
     if (recorder->limit.window == window && window->view.counting == 0)
         recorder->limit = (struct clp_limit){0};
+    clp_ranges_catch_up();
     return done;
 }
 
@@ -364,6 +366,8 @@ static void give_up(struct clp_code_window *window)
     recorder->with_memory -= window->memory;
     if (window->cpu)
         clp_cpu_time_stop(recorder);
+    if (window->ranges)
+        clp_ranges_stop(recorder);
     clp_tally_reads_stop(recorder, window->tallies);
     recorder->with_called -= window->called;
     if (window == recorder->live_window)

@@ -310,7 +310,8 @@ static clp_status read_hash(struct clp_decoder *decoder, struct clp_wire_span sp
 
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, HASH, COMPILED, COUNT };
+    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, HASH, COMPILED,
+           COUNT };
     static const char *const names[COUNT] = {"file",   "line",  "name",    "total",          "raw_total", "lines",
                                              "missed", "leaks", "callees", "source_changed", "compiler",  "text",
                                              "spread", "text_hash", "compiled"};

@@ -514,7 +514,8 @@ Test(report, tells_what_is_known_of_compiled_code)
         {{.calls = 1}, "1 call from Python to the compiled code is not counted"},
         {{.calls = 12}, "12 calls from Python to the compiled code are not counted"},
         {{.times = 1, .nanos = 1250000000}, "compiling took 1.250 s; calls of the compiled code are not counted"},
-        {{.calls = 3, .times = 2}, "2 compilations took 0.000 s; 3 calls from Python to the compiled code are not counted"},
+        {{.calls = 3, .times = 2},
+         "2 compilations took 0.000 s; 3 calls from Python to the compiled code are not counted"},
     };
     struct fixture f;
 
