@@ -66,6 +66,7 @@ struct clp_run_options {
     double pdb_mmem;      /* --pdb-mmem, MiB; 0: off */
     bool cpu;             /* --cpu */
     bool native;          /* --native */
+    bool nvtx;            /* --nvtx */
     bool io;              /* --io */
     const char *counters; /* --counters: names of faults and switches; NULL: none */
     bool tensors;         /* --tensors */

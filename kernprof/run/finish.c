@@ -257,8 +257,9 @@ static void say_compiled(const struct clp_run *run, const struct clp_profile *pr
         if (function->compiler == NULL)
             continue;
         clp_buf_clear(&text);
-        clp_buf_add_format(&text, "%s, %s:%d, was compiled by %s; %s", function->name, function->file,
-                           (int)function->first_line, function->compiler, clp_profile_compiled(function));
+        clp_buf_add_format(&text, "%s, %s:%d, was compiled by %s; ", function->name, function->file,
+                           (int)function->first_line, function->compiler);
+        clp_profile_add_compiled(&text, function);
         clp_console_complain(me, clp_buf_text(&text));
     }
     clp_buf_clear(&text);

@@ -18,6 +18,7 @@
 #include "memory_break.h"
 #include "run/processes/naming.h"
 #include "nativerun.h"
+#include "os/nvtx.h"
 #include "cli/option.h"
 #include "cli/options.h"
 #include "output.h"
@@ -120,12 +121,27 @@ static void say_no_native(const struct clp_run *run)
     clp_console_complain(me, "--native needs the tracer probe (CPython 3.11 and newer); C time and library are missing");
 }
 
+/* Says so if no tool takes the ranges. */
+static void say_no_nvtx(struct clp_run *run)
+{
+    const char *why = run->options.nvtx && run->options.line_by_line ? clp_nvtx_open() : NULL;
+    struct clp_buf text;
+
+    if (why == NULL || run->options.verbosity < 0)
+        return;
+    clp_buf_init(&text, &run->mem);
+    clp_buf_add_format(&text, "--nvtx: %s", why);
+    clp_console_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
 static void begin_live(struct clp_run *run, bool is_server)
 {
     struct clp_buf command;
 
     clp_profiler_note_destination(run->recording.profiler, clp_buf_text(&run->recording.outfile));
     say_no_native(run);
+    say_no_nvtx(run);
     clp_buf_init(&command, &run->mem);
     clp_run_add_command(run, &command);
     clp_recording_begin(&run->recording,

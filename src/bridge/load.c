@@ -162,6 +162,21 @@ static PyObject *text_or_none(const char *text)
     return text != NULL ? text_of(text, strlen(text)) : Py_NewRef(Py_None);
 }
 
+static PyObject *compiled_of(const struct clp_profile_function *function)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf text;
+    PyObject *object;
+
+    if (function->compiler == NULL)
+        Py_RETURN_NONE;
+    clp_buf_init(&text, &mem);
+    clp_profile_add_compiled(&text, function);
+    object = text.failed ? PyErr_NoMemory() : text_or_none(clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return object;
+}
+
 static PyObject *function_of(const void *item)
 {
     const struct clp_profile_function *function = item;
@@ -180,7 +195,10 @@ static PyObject *function_of(const void *item)
                 clp_dict_set(dict, "callees",
                              LIST_OF(function->callees, function->callee_count, callee_of)) &&
                 clp_dict_set(dict, "compiler", text_or_none(function->compiler)) &&
-                clp_dict_set(dict, "compiled", text_or_none(clp_profile_compiled(function))) &&
+                clp_dict_set(dict, "compiled", compiled_of(function)) &&
+                clp_dict_set(dict, "compiled_calls", PyLong_FromUnsignedLongLong(function->compiled.calls)) &&
+                clp_dict_set(dict, "compilations", PyLong_FromUnsignedLongLong(function->compiled.times)) &&
+                clp_dict_set(dict, "compile_time", PyLong_FromUnsignedLongLong(function->compiled.nanos)) &&
                 clp_dict_set(dict, "source", source_of(function)) &&
                 clp_dict_set(dict, "source_changed", PyBool_FromLong(function->source_changed)) &&
                 (!clp_profile_has_spread(function) ||

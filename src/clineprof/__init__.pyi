@@ -77,6 +77,7 @@ class Profiler:
         tensors: bool = False,
         cuda: bool = False,
         line_log: bool = False,
+        nvtx: bool = False,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...
@@ -258,6 +259,9 @@ class Function:
     callees: list[dict[str, Any]]
     compiler: str | None
     compiled: str | None
+    compiled_calls: int
+    compilations: int
+    compile_time: int
     spread: Sequence[tuple[int, int, int, int, int]]
     def __init__(self, data: Mapping[str, Any]) -> None: ...
     def __getitem__(self, column: str) -> list[int]: ...

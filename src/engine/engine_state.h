@@ -182,6 +182,7 @@ struct clp_thread {
     struct clp_tensor_use tensors;
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
+    struct clp_ranges *ranges; /* used by tracers: owned; NULL: it has none */
     struct clp_thread *next;
 };
 
@@ -226,7 +227,9 @@ struct clp_engine {
     uint64_t rss_span; /* memory is not read after fewer ticks, in which none can have changed */
     uint64_t cpu_span; /* processor time is not read after fewer ticks (waiting.h); UINT64_MAX: never */
     uint64_t tally_span; /* tallies are not read after fewer ticks (tallies.h); UINT64_MAX: never */
-    bool every_event;    /* something is noted of each event, as if something was read for it */
+    /* Every event takes the slow way, as if something was read for it: */
+    bool logs_lines; /* its line is logged */
+    bool has_ranges; /* ranges follow it */
     uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */

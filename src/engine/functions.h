@@ -27,6 +27,14 @@
 #define CLP_FUNCTION_MOST_INSTRUCTIONS 0x7f
 #define CLP_FUNCTION_ADAPTS 0x80
 
+/* What is known of the code that a compiler has made of a function. */
+struct clp_compiled {
+    uint64_t calls; /* calls from Python to that code, which count no lines; 0: none, or not known */
+    uint64_t times; /* how often it was compiled; 0: not known */
+    uint64_t nanos; /* that this took, with what was compiled meanwhile because it is called */
+    bool unseen;    /* there is such code whose calls are not seen: their number is not known */
+};
+
 struct clp_function {
     char *file;          /* owned, UTF-8 */
     char *name;          /* owned, qualified */
@@ -45,6 +53,7 @@ struct clp_function {
     /* Borrowed; a library that compiles the function and runs its own code instead, which counts nothing. NULL:
      * none. */
     const char *compiler;
+    struct clp_compiled compiled;
 };
 
 struct clp_functions {

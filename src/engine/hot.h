@@ -33,7 +33,7 @@ static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
 {
     uint64_t span = engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
 
-    if (engine->every_event)
+    if (engine->logs_lines || engine->has_ranges)
         return 0;
     return span < engine->tally_span ? span : engine->tally_span;
 }

@@ -175,9 +175,37 @@ static struct clp_call_sums *calls_now(const struct clp_view *view, const struct
     return sums;
 }
 
+struct clp_compiled *clp_views_compiled(const struct clp_views *views, uint32_t function)
+{
+    const struct clp_audience *audience = function < views->room ? views->audiences[function] : NULL;
+
+    return audience != NULL && *audience->gate != 0 ? &views->engine->functions.items[function].compiled : NULL;
+}
+
+static struct clp_compiled *compiled_of(const struct clp_view *view, const struct clp_view_item *item)
+{
+    return &view->views->engine->functions.items[item->function].compiled;
+}
+
+struct clp_compiled clp_view_compiled(const struct clp_view *view, const struct clp_view_item *item)
+{
+    const struct clp_compiled *now = compiled_of(view, item), *base = &item->compiled_base;
+    struct clp_compiled sum = item->compiled_sum;
+
+    if (item->attached) {
+        sum.calls += now->calls - base->calls;
+        sum.times += now->times - base->times;
+        sum.nanos += now->nanos - base->nanos;
+    }
+    if (now->unseen)
+        sum.calls = 0;
+    return sum;
+}
+
 static bool attach(const struct clp_view *view, struct clp_view_item *item,
                    const struct clp_engine_copy *copy)
 {
+    item->compiled_base = *compiled_of(view, item);
     drop_block(view, &item->base);
     drop_calls(view, &item->call_base);
     item->attached = false; /* its own sum takes no part in share_largest */
@@ -247,6 +275,7 @@ static bool detach(const struct clp_view *view, struct clp_view_item *item,
         if (item->base != NULL)
             clp_block_subtract(sum, item->base);
     }
+    item->compiled_sum = clp_view_compiled(view, item);
     drop_block(view, &item->base);
     if (done && view->pool != &view->views->pool) {
         item->base = counters;
@@ -574,6 +603,7 @@ clp_status clp_view_reset(struct clp_view *view, uint64_t now)
         struct clp_view_item *item = &view->items[i];
         drop_block(view, &item->sum);
         drop_calls(view, &item->call_sum);
+        item->compiled_sum = (struct clp_compiled){0};
         if (item->attached)
             done &= attach(view, item, &copy);
     }

@@ -33,6 +33,7 @@ struct clp_view_item {
     bool attached; /* the engine's counters count for the item */
     struct clp_block *sum, *base; /* NULL: all zero */
     struct clp_call_sums *call_sum, *call_base; /* the same for the nodes of its calls */
+    struct clp_compiled compiled_sum, compiled_base; /* the same for what is known of its compiled code */
 };
 
 /* Who has a function. An audience never moves in memory. */
@@ -113,6 +114,12 @@ struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_vie
 /* The counts of the nodes of its calls, in a new area, to be given back to the pool of `views`. NULL: no memory. */
 struct clp_call_sums *clp_view_calls(const struct clp_view *view, const struct clp_view_item *item,
                                      const struct clp_engine_copy *copy);
+
+/* Where to count calls and compilations of the function. NULL: nobody counts the function. */
+struct clp_compiled *clp_views_compiled(const struct clp_views *views, uint32_t function);
+
+/* What the item has of the function's compiled code. */
+struct clp_compiled clp_view_compiled(const struct clp_view *view, const struct clp_view_item *item);
 
 /* Can the item's numbers be told by groups of threads? They cannot where a part of them is a sum over all
  * threads. */

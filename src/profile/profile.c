@@ -3,7 +3,7 @@
  * under hash, hash + 1, hash + 2 and so on; a search ends at the first number that is not in the map. Nothing is ever
  * removed from the map, so this chain has no holes. */
 #include "profile.h"
-#include "engine/functions.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -227,13 +227,24 @@ bool clp_profile_has_spread(const struct clp_profile_function *function)
     return false;
 }
 
-const char *clp_profile_compiled(const struct clp_profile_function *function)
+void clp_profile_add_compiled(struct clp_buf *out, const struct clp_profile_function *function)
 {
-    if (function->compiler == NULL)
-        return NULL;
-    return strcmp(function->compiler, CLP_CYTHON) == 0
-               ? "its lines are seen when it is compiled with linetrace=True and the C macro CYTHON_TRACE=1"
-               : "calls of the compiled code are not counted";
+    const struct clp_compiled *known = &function->compiled;
+
+    if (strcmp(function->compiler, CLP_CYTHON) == 0) {
+        clp_buf_add_text(out, "its lines are seen when it is compiled with linetrace=True and the C macro "
+                              "CYTHON_TRACE=1");
+        return;
+    }
+    if (known->times == 1)
+        clp_buf_add_format(out, "compiling took %.3f s; ", (double)known->nanos / 1e9);
+    else if (known->times > 1)
+        clp_buf_add_format(out, "%" PRIu64 " compilations took %.3f s; ", known->times, (double)known->nanos / 1e9);
+    if (known->calls == 0)
+        clp_buf_add_text(out, "calls of the compiled code are not counted");
+    else
+        clp_buf_add_format(out, "%" PRIu64 " call%s from Python to the compiled code %s not counted", known->calls,
+                           known->calls == 1 ? "" : "s", known->calls == 1 ? "is" : "are");
 }
 
 bool clp_profile_has_function(struct clp_profile *profile, const char *file, const char *name,

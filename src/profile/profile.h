@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/hashmap.h"
 #include "base/mem.h"
+#include "engine/functions.h"
 #include "measures.h"
 #include "os/identity.h"
 #include "source.h"
@@ -115,6 +116,7 @@ struct clp_profile_function {
     struct clp_profile_callee *callees; /* by ascending line */
     size_t callee_count, callee_room;
     char *compiler; /* the tool that compiled the function; calls of the compiled code are not counted; or NULL */
+    struct clp_compiled compiled; /* what is known of that code; all 0: nothing */
     char *source; /* the text from first_line on, lines end in \n; NULL: not known. texts.h sets it */
     size_t source_bytes;
     uint64_t text_hash;   /* clp_profile_text_hash of a source that was left out; 0: not known */
@@ -333,8 +335,8 @@ size_t clp_profile_plain_name(const struct clp_profile_function *function);
 /* The compiler of functions that tell of their lines if it was asked for that. */
 #define CLP_CYTHON "Cython"
 
-/* Returns what a function's compiler means for its numbers, as the end of a sentence. NULL where it has none. */
-const char *clp_profile_compiled(const struct clp_profile_function *function);
+/* Adds to *out what a function's compiler means for its numbers, as the end of a sentence. The function has one. */
+void clp_profile_add_compiled(struct clp_buf *out, const struct clp_profile_function *function);
 
 /* Returns a number for the function's source that other sources do not have, also where the source was left out; 0: not
  * known. The source of a module has none, because it may end at the last line that ran. */

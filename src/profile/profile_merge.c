@@ -254,6 +254,9 @@ static clp_status merge_function(struct clp_profile *into, const struct clp_prof
         return CLP_NO_MEMORY;
     function->total = clp_measures_sum(function->total, from->total);
     function->raw_total = clp_measures_sum(function->raw_total, from->raw_total);
+    function->compiled.calls = clp_measures_sum(function->compiled.calls, from->compiled.calls);
+    function->compiled.times = clp_measures_sum(function->compiled.times, from->compiled.times);
+    function->compiled.nanos = clp_measures_sum(function->compiled.nanos, from->compiled.nanos);
     if (function->compiler == NULL &&
         clp_profile_set_text(into, &function->compiler, from->compiler) != CLP_OK)
         return CLP_NO_MEMORY;

@@ -290,9 +290,10 @@ static clp_status note_place(const struct request *request, const struct clp_eng
                          });
 }
 
-/* Adds the function with the counters `sum`, and frees `sum`. With `sum` NULL it returns CLP_NO_MEMORY. */
-static clp_status add_function(const struct request *request, const struct clp_engine_copy *copy,
-                               struct clp_block *sum, struct clp_profile *profile)
+/* Adds the item's function with the counters `sum`, and frees `sum`. With `sum` NULL it returns CLP_NO_MEMORY. */
+static clp_status add_function(const struct request *request, const struct clp_view_item *item,
+                               const struct clp_engine_copy *copy, struct clp_block *sum,
+                               struct clp_profile *profile)
 {
     const struct clp_engine *engine = copy->from;
     struct clp_profile_function *into;
@@ -308,6 +309,8 @@ static clp_status add_function(const struct request *request, const struct clp_e
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &into->compiler,
                                       engine->functions.items[sum->function].compiler);
+    if (status == CLP_OK && copy->group == NULL)
+        into->compiled = clp_view_compiled(request->view, item);
     if (status == CLP_OK)
         status = add_lines(engine, sum, request->wish, profile, into);
     if (status == CLP_OK)
@@ -357,7 +360,7 @@ static clp_status add_groups(const struct request *request, const struct clp_vie
             clp_block_free(&request->view->views->pool, sum);
             continue;
         }
-        status = add_function(request, &copy, sum, profile);
+        status = add_function(request, item, &copy, sum, profile);
         *added = true;
     }
     return status;
@@ -373,7 +376,7 @@ static clp_status add_item(const struct request *request, const struct clp_view_
         status = add_groups(request, item, profile, &added);
     if (added || status != CLP_OK)
         return status;
-    return add_function(request, request->copy,
+    return add_function(request, item, request->copy,
                         clp_view_sum(request->view, item, request->copy, request->wish->parts),
                         profile);
 }

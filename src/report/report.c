@@ -277,7 +277,9 @@ static void add_compiler(struct report *report, const struct clp_profile_functio
         return;
     start_heading(report, "Compiled by: ");
     clp_escape_add_text(report->out, function->compiler);
-    clp_buf_add_format(report->out, "; %s\n", clp_profile_compiled(function));
+    clp_buf_add_text(report->out, "; ");
+    clp_profile_add_compiled(report->out, function);
+    clp_buf_add_text(report->out, "\n");
 }
 
 /* Adds the file and the function, and why there is no source. A table without memory equals line_profiler's, which

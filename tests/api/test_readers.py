@@ -3,6 +3,7 @@
 turn them back into source. Each does what it does without the profiler, and where other code than the
 function's own runs, the profile says so."""
 
+import json
 import re
 import sys
 
@@ -40,12 +41,31 @@ def hits(ended, name):
     return sum(Profile.measure(ended.profile().function(name), "hits").values())
 
 
+def compiled(ended):
+    """{name: (calls of its compiled code, compilations)} of the functions of the profile that were compiled."""
+    return {
+        name: tuple(function.get("compiled", [0, 0])[:2])
+        for (_, _, name), function in ended.profile().functions.items()
+        if "compiler" in function
+    }
+
+
+def meaning(function):
+    calls, times, nanos = function.get("compiled", [0, 0, 0])
+    took = "" if times == 0 else "compiling took " if times == 1 else f"{times} compilations took "
+    if times:
+        took += "%.3f s; " % (nanos / 1e9)
+    if calls == 0:
+        return took + "calls of the compiled code are not counted"
+    these, are = ("1 call", "is") if calls == 1 else (f"{calls} calls", "are")
+    return f"{took}{these} from Python to the compiled code {are} not counted"
+
+
 def told(ended):
     """What is said at the end of them."""
     found = ended.profile().functions.items()
     return [
-        f"ckernprof: {name}, {file}:{line}, was compiled by {function['compiler']}; calls of the compiled code "
-        "are not counted"
+        f"ckernprof: {name}, {file}:{line}, was compiled by {function['compiler']}; {meaning(function)}"
         for (file, line, name), function in found
         if "compiler" in function
     ]
@@ -99,6 +119,10 @@ def test_numba_compiles_what_it_compiles_alone(numba, tmp_path):
     assert compilers(ended) == dict.fromkeys(names, "numba")
     assert complaints(ended) == told(ended)
     assert [hits(ended, name) for name in ("helper", "each", "at_once", "plain")] == [0, 0, 0, 3]
+    # py_func calls helper 4 times; numba tells nothing of inner functions and of vectorize
+    assert compiled(ended) == {
+        "helper": (4, 1), "compiled": (4, 1), "compiled.<locals>.inner": (0, 0), "each": (0, 0), "at_once": (1, 1),
+    }  # fmt: skip
     # its py_func is the function itself: def, total, for 5 times, total 4 times, return
     assert hits(ended, "compiled") == 1 + 1 + 5 + 4 + 1
 
@@ -146,7 +170,8 @@ def test_functions_that_numba_leaves_to_python_count(numba, tmp_path):
 def test_the_report_says_what_was_compiled(numba, tmp_path):
     write(tmp_path, NUMBA)
     profiled(tmp_path, "main.helper,main.plain", "-o", "out.lprof")
-    said = "Compiled by: numba; calls of the compiled code are not counted"
+    said = "Compiled by: numba; " + meaning(Profile(tmp_path / "out.lprof").function("helper"))
+    assert said.startswith("Compiled by: numba; compiling took 0.")
     report = run_viewer(["out.lprof"], tmp_path).out.split("Total time: ")[1:]
     assert [said in part.splitlines() for part in report] == [True, False]
     merged = run_viewer(["out.lprof", "out.lprof"], tmp_path).out
@@ -154,6 +179,146 @@ def test_the_report_says_what_was_compiled(numba, tmp_path):
     assert '"compiler":"numba"' in run_viewer(["--format", "json", "out.lprof"], tmp_path).out
     html = run_viewer(["--format", "html", "out.lprof"], tmp_path).out
     assert "ompiled by" in html and "numba" in html
+
+
+NUMBA_CALLS = """\
+import functools, threading
+import numba
+
+@numba.njit
+def twice(n):
+    return n * 2
+
+@numba.njit
+def outer(n):
+    return twice(n) + twice(n)
+
+@numba.njit
+def unlikely(n):
+    if n < 0:
+        raise ValueError(n)
+    return n
+
+def caught(function, argument):
+    try:
+        return function(argument)
+    except Exception as error:
+        return type(error).__name__
+
+def work():
+    return [twice(n) for n in range(100)]
+
+threads = [threading.Thread(target=work) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(list(map(twice, range(10))), functools.reduce(lambda a, b: outer(b), range(5)), twice(0.5))
+print(caught(unlikely, 1), caught(unlikely, -1), caught(unlikely, "text"), unlikely.py_func(3))
+print(twice.py_func is twice.__wrapped__, type(twice).__call__, sorted(twice.stats.cache_misses.values()))
+"""
+
+
+def test_numba_calls_that_are_not_counted(numba, tmp_path):
+    """From Python, in any thread, through whatever calls; also those that end by an exception."""
+    write(tmp_path, NUMBA_CALLS)
+    ended = profiled(tmp_path, "main.twice,main.outer,main.unlikely")
+    assert compiled(ended) == {"twice": (400 + 10 + 1, 2), "outer": (4, 1), "unlikely": (3, 1)}
+    assert hits(ended, "unlikely") == 2  # `py_func`
+    (twice, outer) = (ended.profile().function(name)["compiled"][2] for name in ("twice", "outer"))
+    assert twice > 0 and outer > 0
+    written = json.loads(run_viewer(["--format", "json", "main.py.lprof"], tmp_path).out)["functions"]
+    by_name = {function["name"]: function for function in written}
+    assert (by_name["twice"]["compiled_calls"], by_name["twice"]["compilations"]) == (411, 2)
+    assert by_name["twice"]["compile_time"] == twice and "compiled_calls" not in by_name.get("caught", {})
+    merged = run_viewer(["main.py.lprof", "main.py.lprof"], tmp_path).out
+    assert "411 calls from Python to the compiled code are not counted" in merged  # the same process counts once
+
+
+def test_numba_calls_count_in_windows_and_not_in_a_child(numba, tmp_path):
+    write(tmp_path, f"""\
+import os, sys
+import numba
+import clineprof
+def twice(n):
+    return n * 2
+def told(profiler):
+    (function,) = clineprof.Profile(profiler.snapshot()).functions
+    return function.compiled_calls, function.compilations, function.compile_time > 0, function.compiled.split("; ")[-1]
+jitted = numba.njit(twice)
+profiler, other = (clineprof.Profiler(tracer={TRACER!r}, started=False) for _ in range(2))
+profiler(twice), other(twice)
+profiler.start()
+twice(0), jitted(1), jitted(2)
+print(told(profiler))
+other.start()
+twice(0)
+profiler.stop()
+[jitted(n) for n in range(10)]
+print(told(profiler), told(other))
+profiler.reset()
+profiler.start()
+twice(0)
+print(told(profiler)[:3])
+jitted(1)
+print(told(profiler)[:2])
+other.close()
+profiler.stop()
+jitted(1)
+print(told(profiler)[:2])
+sys.stdout.flush()
+if os.fork() == 0:
+    profiler.start()
+    jitted(1)
+    print(told(profiler)[:2], flush=True)
+    os._exit(0)
+os.wait()
+print(told(profiler)[:2])
+""")
+    ended = run_python(["main.py"], tmp_path, env=PACKAGE)
+    assert (ended.err, ended.code) == ("", 0)
+    many = "%d calls from Python to the compiled code are not counted"
+    assert ended.out.splitlines() == [
+        repr((2, 1, True, many % 2)),
+        repr((2, 1, True, many % 2)) + " " + repr((10, 0, False, many % 10)),
+        "(0, 0, False)", "(1, 0)", "(1, 0)", "(2, 0)", "(1, 0)",
+    ]  # fmt: skip
+
+
+# ---- jax.jit -----------------------------------------------------------------------------------
+
+JAX = """\
+import functools
+import jax
+
+@jax.jit
+def squared(x):
+    return x * x
+
+class Model:
+    @functools.partial(jax.jit, static_argnums=0)
+    def step(self, x):
+        return squared(x) + 1
+
+def plain(x):
+    return x + 1
+
+def never(x):
+    return x - 1
+
+unused = jax.jit(never)
+model = Model()
+print([float(squared(float(n))) for n in range(5)], [float(model.step(1.0)) for n in range(3)], float(plain(1.0)))
+print(never(3), squared(2), jax.grad(plain)(1.0))
+"""
+
+
+def test_jax_compiles_what_it_compiles_alone(tmp_path):
+    """It runs a function once for each kind of arguments; these are the hits."""
+    pytest.importorskip("jax", reason="jax is not here")
+    write(tmp_path, JAX)
+    ended = profiled(tmp_path, "main", env={"JAX_PLATFORMS": "cpu"}, timeout=300)
+    assert compilers(ended) == dict.fromkeys(["squared", "Model.step"], "jax.jit")
+    assert complaints(ended) == told(ended) and compiled(ended) == {"squared": (0, 0), "Model.step": (0, 0)}
+    assert [hits(ended, name) for name in ("squared", "Model.step", "plain", "never")] == [2, 1, 2, 1]
 
 
 # ---- torch.compile -----------------------------------------------------------------------------
@@ -207,6 +372,46 @@ print(told.graph_count, told.graph_break_count)
 print(torch.export.export(Net(), (x,), strict=True).graph)
 print(sorted(torch._dynamo.utils.counters["stats"].items()))
 """
+TORCH_CALLS = """\
+import threading
+import torch
+
+def helper(x):
+    return x * 2
+
+@torch.compile(backend="eager")
+def whole(x):
+    for i in range(3):
+        x = helper(x)
+    return x.sum()
+
+@torch.compile(backend="eager")
+def broken(x):
+    x = x + 1
+    print("a break of the graph")
+    x = helper(x)
+    print("another one")
+    return x
+
+@torch.compile(backend="eager")
+def closure(x, n):
+    def inner(y):
+        return y * n
+    return inner(x), inner
+
+for n in range(10):
+    whole(torch.ones(3))
+threads = [threading.Thread(target=whole, args=(torch.ones(3),)) for _ in range(3)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(whole(torch.ones(4)), [whole(torch.ones(n)) for n in range(5, 9)], broken(torch.ones(3)), broken(torch.ones(3)))
+result, inner = closure(torch.ones(2), 3)
+print(result, inner(2), torch.compiler.is_compiling(), helper(1))
+net = torch.compile(torch.nn.Linear(2, 2), backend="eager")
+print(net(torch.ones(1, 2)).shape, net(torch.ones(1, 2)).shape)
+torch._dynamo.reset()
+whole(torch.ones(3))
+"""
 DYNAMO = dict.fromkeys(["helper", "whole", "broken", "Net.forward"], "torch.compile")
 # torch with another name for the function that is wrapped, as in another version of torch.
 OTHER = """\
@@ -234,6 +439,103 @@ def test_torch_compiles_what_it_compiles_alone(torch, tmp_path):
     assert [hits(ended, name) for name in ("whole", "broken", "helper", "Net.forward", "never")] == [
         0, 0, 2, 1, 1
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_torch_calls_that_are_not_counted(torch, tmp_path):
+    """A function that is compiled within another one has no calls of its own. What follows a break of the graph is
+    the same call. Compiled twice: for a length, and for any length; and once more after a reset."""
+    write(tmp_path, TORCH_CALLS)
+    ended = profiled(tmp_path, "main", timeout=300)
+    found = compiled(ended)
+    assert {name: found.pop(name) for name in ("whole", "broken", "helper")} == {
+        "whole": (10 + 3 + 1 + 4 + 1, 3), "broken": (2, 1), "helper": (0, 0),
+    }  # fmt: skip
+    assert found == {"closure": (1, 1), "closure.<locals>.inner": (0, 0)}
+    assert complaints(ended) == told(ended)
+
+
+@pytest.mark.slow
+def test_torch_code_from_before_the_profiler_has_no_counter(torch, tmp_path):
+    """A number that would be too small is not told. With probes such code runs no more."""
+    write(tmp_path, f"""\
+import torch
+@torch.compile(backend="eager")
+def function(x):
+    return x + 1
+function(torch.ones(3))
+import clineprof
+profiler = clineprof.Profiler(tracer={TRACER!r})
+profiler(function)
+function(torch.ones(3)), function(torch.ones(4)), function(torch.ones(3))
+(told,) = clineprof.Profile(profiler.snapshot()).functions
+print(told.compiler, told.compiled_calls, told.compilations > 0)
+""")
+    ended = run_python(["main.py"], tmp_path, env=PACKAGE, timeout=300)
+    assert (ended.err, ended.code) == ("", 0)
+    assert ended.out == f"torch.compile {3 if WITH_PROBES else 0} True\n"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before 3.11 there is no such counter")
+def test_code_with_a_counter_is_the_same_otherwise():
+    """For all code of some modules, and for some that runs."""
+    import argparse
+    import dis
+    import tarfile
+    import types
+
+    sys.path.insert(0, str(BUILD / "python"))
+    from clineprof._boot import compiled
+
+    class Counter:
+        calls = 0
+
+        def __neg__(self):
+            Counter.calls += 1
+
+    def code_within(code):
+        yield code
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                yield from code_within(constant)
+
+    count, tables = 0, 0
+    for module in argparse, tarfile, dis:
+        text = open(module.__file__).read()
+        for code in code_within(compile(text, module.__file__, "exec")):
+            made = compiled._begun_with(code, Counter())
+            place = code.co_code[::2].index(dis.opmap["RESUME"]) + 1
+            words = (len(made.co_code) - len(code.co_code)) // 2
+            assert words == (3 if len(code.co_consts) < 256 else 4)
+            positions = list(made.co_positions())
+            assert positions[:place] + positions[place + words:] == list(code.co_positions())
+            assert {place[0] for place in positions[place:place + words]} == {None}
+
+            def moved(entry):
+                at = [entry.start, entry.end, entry.target]
+                return [n + 2 * words * (n >= 2 * place + (n is entry.end)) for n in at] + [entry.depth, entry.lasti]
+
+            before, after = dis._parse_exception_table(code), dis._parse_exception_table(made)
+            assert [moved(entry) for entry in before] == [
+                [entry.start, entry.end, entry.target, entry.depth, entry.lasti] for entry in after
+            ]
+            count, tables = count + 1, tables + (len(before) > 0)
+    assert count > 300 and tables > 50
+
+    def runs(n):
+        for i in range(n):
+            try:
+                with memoryview(b"abc") as view:
+                    yield view[i]
+            except IndexError:
+                yield -1
+
+    expected = list(runs(5))
+    runs.__code__ = compiled._begun_with(runs.__code__, Counter())
+    assert (list(runs(5)), list(runs(5)), Counter.calls) == (expected, expected, 2)
+    enclosed = (lambda value: lambda: (value, 1))(7)
+    enclosed.__code__ = compiled._begun_with(enclosed.__code__, Counter())
+    assert (enclosed(), Counter.calls) == ((7, 1), 3)
 
 
 @pytest.mark.slow

@@ -99,7 +99,8 @@ static inline bool test_same_function(const struct clp_profile_function *a,
                 a->total == b->total &&
                 a->raw_total == b->raw_total && a->line_count == b->line_count &&
                 a->source_bytes == b->source_bytes && (a->source == NULL) == (b->source == NULL) &&
-                a->source_changed == b->source_changed;
+                a->source_changed == b->source_changed && a->compiled.calls == b->compiled.calls &&
+                a->compiled.times == b->compiled.times && a->compiled.nanos == b->compiled.nanos;
 
     for (size_t i = 0; same && i < a->line_count; i++)
         same = a->lines[i].line == b->lines[i].line &&

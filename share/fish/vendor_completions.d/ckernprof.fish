@@ -60,6 +60,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -s C -l include-children -d
 complete -c ckernprof -n '__ckernprof_takes_options' -l pdb-mmem -r -d 'stop in pdb when more than MIB are resident'
 complete -c ckernprof -n '__ckernprof_takes_options' -l cpu -d 'split times into CPU and waiting'
 complete -c ckernprof -n '__ckernprof_takes_options' -l native -d 'split times into C code, library and the rest'
+complete -c ckernprof -n '__ckernprof_takes_options' -l nvtx -d 'name functions for NVIDIA Nsight Systems'
 complete -c ckernprof -n '__ckernprof_takes_options' -l io -d 'count bytes read and written'
 complete -c ckernprof -n '__ckernprof_takes_options' -l counters -r -d 'count faults, switches, or both: faults,switches'
 complete -c ckernprof -n '__ckernprof_takes_options' -l tensors -d 'count the memory of PyTorch\'s tensors'

@@ -75,4 +75,7 @@ def _function(function, columns, memory):
         made["source_changed"] = True
     if function.compiler:
         made["compiler"] = function.compiler
+    for name in "compiled_calls", "compilations", "compile_time":
+        if getattr(function, name):
+            made[name] = getattr(function, name)
     return made

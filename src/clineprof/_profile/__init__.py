@@ -385,6 +385,8 @@ class Function:
         profile of one process
     compiler: what compiled it ("numba", "torch.compile", "Cython"), so that some calls or all are in no number; or None
     compiled: what that means for the numbers, as the end of a sentence; or None
+    compiled_calls: calls from Python to the compiled code, which are in no number; 0 also where that is not known
+    compilations, compile_time: how often it was compiled while it counted, and for how long; 0 where that is not known
 
     function["time"] is the column of that name (COLUMNS, "increment", "below_resolution"), as long as
     `numbers`.
@@ -392,7 +394,8 @@ class Function:
 
     __slots__ = (
         "file", "line", "name", "total", "raw_total", "numbers", "source", "source_changed",
-        "running", "missed", "leaks", "callees", "compiler", "compiled", "spread", "_columns", "_texts",
+        "running", "missed", "leaks", "callees", "compiler", "compiled", "compiled_calls", "compilations",
+        "compile_time", "spread", "_columns", "_texts",
     )  # fmt: skip
 
     def __init__(self, data):
@@ -401,6 +404,8 @@ class Function:
         self.source, self.source_changed = data["source"], data.get("source_changed", False)
         self.running, self.missed, self.leaks = data["running"], data["missed"], data["leaks"]
         self.compiler, self.compiled, self.callees = data["compiler"], data["compiled"], data["callees"]
+        self.compiled_calls, self.compilations = data["compiled_calls"], data["compilations"]
+        self.compile_time = data["compile_time"]
         self.spread = data.get("spread", ())
         self._columns = data["lines"]
         self.numbers = self._columns.pop("line")

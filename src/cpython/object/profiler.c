@@ -36,16 +36,16 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
                             "leak_limit", "started", "source", "cpu", "counters", "native", "context",
-                            "tensors", "cuda", "line_log", NULL};
+                            "tensors", "cuda", "line_log", "nvtx", NULL};
     struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
     const char *counters = "";
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspOppp:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspOpppp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
                                      &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu,
                                      &counters, &wishes.native, &wishes.context, &wishes.tensors, &wishes.cuda,
-                                     &wishes.line_log) ||
+                                     &wishes.line_log, &wishes.nvtx) ||
         !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) ||
         !clp_setup_read_counters(counters, &wishes.tallies))
         return NULL;
@@ -663,7 +663,7 @@ static PyMemberDef profiler_members[] = {
 static PyType_Slot profiler_slots[] = {
     {Py_tp_doc,
      "Profiler(tracer=None, memory=True, by_statement=False, heap=0, leaks=None, leak_limit=-1, "
-     "started=True, source=None, cpu=False, counters='', native=False, context=None)\n--\n\n"
+     "started=True, source=None, cpu=False, counters='', native=False, context=None, nvtx=False)\n--\n\n"
      "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
      "any number at once; each has its own functions, windows and numbers.\n\n"
      "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
@@ -677,7 +677,8 @@ static PyType_Slot profiler_slots[] = {
      "cpu: are times split into processor time and waiting?\n"
      "counters: what else is counted, of 'io', 'faults' and 'switches', with commas between them.\n"
      "native: how much of each line's time passes in C code and in library functions that it calls?\n"
-     "context: a contextvars.ContextVar; only bodies count that begin or resume where it holds this Profiler.\n\n"
+     "context: a contextvars.ContextVar; only bodies count that begin or resume where it holds this Profiler.\n"
+     "nvtx: are functions and blocks ranges for NVIDIA Nsight Systems?\n\n"
      "ValueError: no such tracer or memory. RuntimeError: another Profiler of the process has chosen\n"
      "otherwise, or the interpreter or another tool leaves no place."},
     {Py_tp_new, profiler_new},

@@ -8,6 +8,7 @@
 #include "cpython/windows/around_costs.h"
 #include "cpython/recorder/heap_table.h"
 #include "cpython/recorder/moments.h"
+#include "cpython/recorder/ranges.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/windows/starting.h"
 #include "cpython/code/statements.h"
@@ -191,6 +192,7 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
                          devices_of(wishes, recorder));
     if (wishes->line_log != 0)
         clp_code_window_log_lines(&self->window);
+    self->window.ranges = wishes->nvtx != 0 && clp_ranges_start(recorder);
     self->context = Py_XNewRef(wishes->context);
     self->window.limit = self->context;
     self->window.owner = (PyObject *)self;

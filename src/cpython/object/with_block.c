@@ -12,6 +12,7 @@ struct block {
     PyObject *profiler; /* owned */
     PyObject *name;     /* owned */
     struct clp_stay *stay; /* NULL: the block is not entered */
+    PyObject *record; /* owned: torch's record_function, entered; NULL: torch.profiler does not run */
 };
 
 static void block_free(PyObject *self)
@@ -21,6 +22,7 @@ static void block_free(PyObject *self)
 
     Py_XDECREF(block->profiler);
     Py_XDECREF(block->name);
+    Py_XDECREF(block->record);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -89,6 +91,52 @@ static struct clp_stay *open_block(struct clp_profiler *self, PyFrameObject *fra
     return stay;
 }
 
+/* ---- torch.profiler ---- */
+
+/* torch.autograd, a new reference, if torch is imported and its profiler runs; else NULL. May set an exception. */
+static PyObject *torch_that_records(void)
+{
+    PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch"); /* borrowed */
+    PyObject *autograd = torch != NULL ? PyObject_GetAttrString(torch, "autograd") : NULL;
+    PyObject *enabled = autograd != NULL ? PyObject_CallMethod(autograd, "_profiler_enabled", NULL) : NULL;
+
+    if (enabled != Py_True)
+        Py_CLEAR(autograd);
+    Py_XDECREF(enabled);
+    return autograd;
+}
+
+/* Lets the trace of torch.profiler have the block, too. Returns what ends that, or NULL. No exception of torch gets into
+ * the program. */
+static PyObject *begin_record(PyObject *name)
+{
+    PyObject *autograd = torch_that_records();
+    PyObject *module = autograd != NULL ? PyObject_GetAttrString(autograd, "profiler") : NULL;
+    PyObject *record = module != NULL ? PyObject_CallMethod(module, "record_function", "O", name) : NULL;
+    PyObject *entered = record != NULL ? PyObject_CallMethod(record, "__enter__", NULL) : NULL;
+
+    if (entered == NULL)
+        Py_CLEAR(record);
+    PyErr_Clear();
+    Py_XDECREF(entered);
+    Py_XDECREF(module);
+    Py_XDECREF(autograd);
+    return record;
+}
+
+/* Ends the record, which may be NULL. */
+static void end_record(PyObject *record)
+{
+    PyObject *result =
+        record != NULL ? PyObject_CallMethod(record, "__exit__", "OOO", Py_None, Py_None, Py_None) : NULL;
+
+    PyErr_Clear();
+    Py_XDECREF(result);
+    Py_XDECREF(record);
+}
+
+/* ---- the context manager ---- */
+
 static PyObject *block_enter(PyObject *self, PyObject *nothing)
 {
     struct block *block = (struct block *)self;
@@ -96,6 +144,8 @@ static PyObject *block_enter(PyObject *self, PyObject *nothing)
     struct clp_stay *stay = NULL;
 
     (void)nothing;
+    if (block->record == NULL)
+        block->record = begin_record(block->name);
     if (block->stay == NULL && frame != NULL && takes_blocks(clp_profiler_of(block->profiler)))
         stay = open_block(clp_profiler_of(block->profiler), frame, block->name);
     if (block->stay == NULL)
@@ -115,6 +165,9 @@ static PyObject *block_exit(PyObject *self, PyObject *arguments)
     block->stay = NULL;
     if (stay != NULL)
         clp_blocks_close(stay);
+    PyObject *record = block->record;
+    block->record = NULL;
+    end_record(record);
     Py_RETURN_NONE;
 }
 
@@ -154,6 +207,7 @@ PyObject *clp_with_block_new(PyObject *self, PyObject *name)
     block->profiler = Py_NewRef(self);
     block->name = Py_NewRef(name);
     block->stay = NULL;
+    block->record = NULL;
     return (PyObject *)block;
 }
 

@@ -70,8 +70,8 @@ void clp_recorder_leave(struct clp_thread *thread)
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
 
     clp_engine_leave(thread, moment.now);
-    clp_recorder_end(thread, moment);
     clp_recorder_of(thread)->blocks.lifted = false; /* those blocks were of a body that is gone */
+    clp_recorder_end(thread, moment);
 }
 
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
@@ -79,8 +79,8 @@ void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
 
     clp_engine_last_line(thread, line, moment.now);
-    clp_recorder_end(thread, moment);
     clp_recorder_of(thread)->blocks.lifted = false;
+    clp_recorder_end(thread, moment);
 }
 
 void clp_recorder_suspend(struct clp_thread *thread)
@@ -88,8 +88,8 @@ void clp_recorder_suspend(struct clp_thread *thread)
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
 
     clp_engine_suspend(thread, moment.now);
-    clp_recorder_end(thread, moment);
     clp_recorder_of(thread)->blocks.lifted = false; /* the blocks are suspended together with the body */
+    clp_recorder_end(thread, moment);
 }
 
 void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread *thread,
@@ -98,8 +98,8 @@ void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread 
     struct clp_moment moment = clp_recorder_begin(recorder, thread);
 
     clp_engine_switch_stack(thread, from, to, moment.now);
-    clp_recorder_end(thread, moment);
     recorder->blocks.lifted = false;
+    clp_recorder_end(thread, moment);
     /* the switch took time in proportion to the size of the stacks */
     clp_engine_stand_still(thread, clp_engine_since_last(thread, clp_clock_read(&recorder->clock)));
 }

@@ -72,7 +72,7 @@ static struct clp_line_log *make(struct clp_recorder *recorder)
 
 static void set_slow(struct clp_recorder *recorder, bool slow)
 {
-    recorder->engine.every_event = slow;
+    recorder->engine.logs_lines = slow;
     clp_engine_spread_spans(&recorder->engine);
 }
 

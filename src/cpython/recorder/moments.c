@@ -3,6 +3,7 @@
 #include "cpu_time.h"
 #include "line_log.h"
 #include "program_counters.h"
+#include "ranges.h"
 #include "tally_reads.h"
 #include "engine/parts.h"
 #include "os/processes.h"
@@ -303,10 +304,10 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     }
     if (clp_engine_wants_cpu(thread, moment.now))
         read_cpu(recorder, thread, &moment);
-    if (CLP_UNLIKELY(recorder->engine.every_event)) {
+    if (CLP_UNLIKELY(recorder->engine.logs_lines))
         clp_line_log_expect(recorder, thread);
+    if (CLP_UNLIKELY(recorder->engine.logs_lines || recorder->engine.has_ranges))
         moment.still++; /* so that clp_recorder_end_slow is called */
-    }
     return moment;
 }
 
@@ -316,12 +317,16 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 {
     struct clp_recorder *recorder = clp_recorder_of(thread);
-    bool ran = recorder->engine.every_event && clp_line_log_note(recorder, thread);
+    bool ran = recorder->engine.logs_lines && clp_line_log_note(recorder, thread);
 
     ran |= clp_program_counters_read(thread);
     clp_engine_stand_still(thread, still);
     if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0)
         ran |= clp_watch_recorded(recorder->watch);
+    if (CLP_UNLIKELY(recorder->engine.has_ranges)) {
+        clp_ranges_follow(thread);
+        ran = true;
+    }
     uint64_t rest = clp_engine_since_last(thread, clp_clock_read(&recorder->clock));
     if (ran || rest < still)
         clp_engine_stand_still(thread, rest);

@@ -7,6 +7,7 @@
 #include "line_log.h"
 #include "moments.h"
 #include "names.h"
+#include "ranges.h"
 #include "tally_reads.h"
 #include "selected.h"
 #include "cpython/memory/tensors.h"
@@ -16,6 +17,7 @@ static void thread_ended(void *data)
 {
     clp_thread_here = NULL; /* what else the thread allocates or frees counts for no line */
     clp_tensors_forget(data);
+    clp_ranges_end(data);
     clp_engine_end_thread(data);
 }
 
@@ -75,18 +77,22 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     uint64_t cpu_span = recorder->engine.cpu_span, noise = recorder->engine.wait_noise;
     uint64_t tally_span = recorder->engine.tally_span;
     struct clp_around_costs around = recorder->engine.around;
-    bool every_event = recorder->engine.every_event;
+    bool logs_lines = recorder->engine.logs_lines;
 
-    if (clp_thread_here != NULL)
+    if (clp_thread_here != NULL) {
         clp_tensors_forget(clp_thread_here);
+        clp_ranges_end(clp_thread_here);
+    }
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
     clp_views_forget(&recorder->views);
     clp_engine_clear(&recorder->engine);
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     (void)clp_engine_add_parts(&recorder->engine, parts);
+    recorder->engine.parts = parts;
+    recorder->engine.has_ranges = recorder->ranges != 0;
     recorder->engine.around = around;
-    recorder->engine.every_event = every_event;
+    recorder->engine.logs_lines = logs_lines;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
     clp_engine_set_tally_span(&recorder->engine, tally_span);

@@ -183,6 +183,7 @@ struct clp_recorder {
     struct clp_greenlets greenlets;
     struct clp_gc_calls gc_calls;
     void *probe_state, *monitoring_state; /* each belongs to its tracer */
+    uint32_t ranges;  /* how many profilers want ranges of NVTX (ranges.h) */
     bool settrace_on; /* the tracer settrace sends events */
     bool names_threads; /* threads are told apart by name (names.h) */
     unsigned long first_thread; /* identifies the main thread, with names_threads */

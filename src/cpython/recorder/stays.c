@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stays.h"
 #include "callers.h"
+#include "ranges.h"
 
 void clp_stays_push(struct clp_stay *stay, struct clp_thread *thread)
 {
@@ -69,6 +70,7 @@ void clp_blocks_lower_lifted(struct clp_recorder *recorder, struct clp_thread *t
     recorder->blocks.walks++;
     lower_from(recorder->blocks.stays, thread);
     recorder->blocks.walks--;
+    clp_ranges_catch_up();
 }
 
 bool clp_blocks_hold(const struct clp_recorder *recorder, const PyFrameObject *frame)

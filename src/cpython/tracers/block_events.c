@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "block_events.h"
+#include "cpython/recorder/ranges.h"
 #include "cpython/recorder/recorder.h"
 
 /* Is the block counted? A block that is on the stack is counted to its end, even if nobody counts it any more. */
@@ -67,6 +68,7 @@ void clp_blocks_line(struct clp_recorder *recorder, PyFrameObject *frame, int li
     recorder->blocks.walks++;
     begin_lines(recorder->blocks.stays, frame, thread, line);
     recorder->blocks.walks--;
+    clp_ranges_catch_up();
 }
 
 void clp_blocks_suspend(struct clp_recorder *recorder, const PyFrameObject *frame)
@@ -74,6 +76,7 @@ void clp_blocks_suspend(struct clp_recorder *recorder, const PyFrameObject *fram
     if (clp_thread_here != NULL)
         clp_blocks_lift_open(recorder, clp_thread_here, frame);
     recorder->blocks.lifted = false;
+    clp_ranges_catch_up();
 }
 
 static void resume_from(struct clp_stay *stay, const PyFrameObject *frame,
@@ -95,6 +98,7 @@ void clp_blocks_resume(struct clp_recorder *recorder, const PyFrameObject *frame
     if (thread != NULL)
         resume_from(recorder->blocks.stays, frame, thread);
     recorder->blocks.walks--;
+    clp_ranges_catch_up();
 }
 
 /* The body is left, but its `with` never was, because it was entered by hand (`__enter__`). */
@@ -110,6 +114,7 @@ void clp_blocks_leave(struct clp_recorder *recorder, const PyFrameObject *frame)
         }
     }
     recorder->blocks.walks--;
+    clp_ranges_catch_up();
 }
 
 bool clp_blocks_yield_at(const struct clp_recorder *recorder, PyFrameObject *frame)
@@ -142,6 +147,10 @@ void clp_blocks_end(struct clp_stay *stay)
 {
     struct clp_thread *thread = clp_recorder_thread(stay->recorder);
 
-    if (thread != NULL && !stay->over && is_counted(stay, thread))
-        end(stay, thread);
+    if (thread == NULL || stay->over || !is_counted(stay, thread))
+        return;
+    stay->recorder->blocks.walks++; /* a block that goes on top only to end there has no range of its own */
+    end(stay, thread);
+    stay->recorder->blocks.walks--;
+    clp_ranges_catch_up();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe_events.h"
 #include "cpython/recorder/callers.h"
+#include "cpython/recorder/ranges.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/code/statements.h"
 #include "cpython/recorder/stays.h"
@@ -143,6 +144,7 @@ RARE static PyObject *leave_hidden(const struct clp_selected *selected)
 {
     struct clp_thread *thread = clp_thread_here;
 
+    clp_ranges_catch_up(); /* another thread may have ended the counting */
     return clp_recorder_show(selected, thread, frame_of(selected)) ? leave_with_memory(thread) : Py_NewRef(Py_None);
 }
 

@@ -7,6 +7,7 @@
 #include "cpython/recorder/device_time.h"
 #include "device_modules.h"
 #include "engine/devices.h"
+#include "cpython/recorder/ranges.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/recorder/line_log.h"
 #include "cpython/compat/inner_code.h"
@@ -84,6 +85,7 @@ static bool set_counting(struct clp_code_window *window)
         clp_recorder_end_reading(recorder);
     if (recorder->limit.window == window && window->view.counting == 0)
         recorder->limit = (struct clp_limit){0};
+    clp_ranges_catch_up();
     return done;
 }
 
@@ -386,6 +388,8 @@ static void give_up(struct clp_code_window *window)
     recorder->with_memory -= window->memory;
     if (window->cpu)
         clp_cpu_time_stop(recorder);
+    if (window->ranges)
+        clp_ranges_stop(recorder);
     clp_tally_reads_stop(recorder, window->tallies);
     if (window->line_log)
         clp_line_log_stop(recorder);

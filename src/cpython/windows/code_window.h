@@ -37,6 +37,7 @@ struct clp_code_window {
     PyObject *limit; /* borrowed: the ContextVar that limits it to some contexts, or NULL */
     PyObject *owner; /* borrowed: the Profiler, which that variable must hold */
     bool memory; /* the window wants memory, and memory can be read */
+    bool ranges; /* the window wants ranges of NVTX, and a tool listens */
     bool cpu;    /* the window wants processor time, and the system tells it */
     uint32_t tallies; /* what the window wants of enum clp_tally_source, and the system tells */
     bool called; /* the window wants the time of what lines call, and the tracer tells it */

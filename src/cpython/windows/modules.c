@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "modules.h"
+#include "compilers.h"
 #include "cpython/compat/raised.h"
 #include "cpython/recorder/greenlets.h"
 #include "device_modules.h"
@@ -26,6 +27,10 @@ static const struct interest {
     {"greenlet._greenlet", clp_greenlets_meet, false},
     {"greenlet", clp_greenlets_meet, false}, /* before greenlet 1.0 there was no other module */
     {CLP_READERS_DYNAMO, clp_readers_meet_dynamo, false},
+    {CLP_COMPILERS_TORCH, clp_compilers_meet_torch, false},
+    {CLP_COMPILERS_NUMBA_EVENTS, clp_compilers_meet_numba_events, false},
+    {CLP_COMPILERS_NUMBA, clp_compilers_meet_numba, false},
+    {CLP_COMPILERS_JAX, clp_compilers_meet_jax, false},
     {"cloudpickle.cloudpickle", meet_pickler, true},
     {"cloudpickle.cloudpickle_fast", meet_pickler, true}, /* before cloudpickle 3.0 */
     {"dill._dill", meet_pickler, true},

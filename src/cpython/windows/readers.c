@@ -76,6 +76,14 @@ static void note_compiler(struct clp_recorder *recorder, struct clp_selected *se
         recorder->engine.functions.items[selected->function].compiler = compiler;
 }
 
+void clp_readers_note_compiler(struct clp_recorder *recorder, PyObject *code, const char *compiler)
+{
+    struct clp_selected *selected = clp_recorder_selected(recorder, code);
+
+    if (selected != NULL)
+        note_compiler(recorder, selected, compiler);
+}
+
 /* A request for code without probes; `compiler` may be NULL. */
 struct reading {
     struct clp_recorder *recorder;
@@ -162,6 +170,22 @@ void clp_readers_watch(struct clp_recorder *recorder)
     exchange(&attributes[1], code_of_frame);
 }
 
+bool clp_readers_wrap(PyObject *module, const char *name, PyMethodDef *ours)
+{
+    PyObject *inner = PyObject_GetAttrString(module, name);
+    bool there = inner != NULL;
+
+    if (there && !(PyCFunction_Check(inner) && PyCFunction_GetFunction(inner) == ours->ml_meth)) {
+        PyObject *wrapped = PyCFunction_New(ours, inner);
+        if (wrapped != NULL)
+            (void)PyObject_SetAttrString(module, name, wrapped);
+        Py_XDECREF(wrapped);
+    }
+    PyErr_Clear();
+    Py_XDECREF(inner);
+    return there;
+}
+
 /* ---- torch.compile ---- */
 
 /* The wrapper: wrapped(code, ..) calls the wrapped function, which is `inner`, with the code without probes. */
@@ -186,28 +210,10 @@ static PyObject *call_with_plain(PyObject *inner, PyObject *arguments, PyObject 
 static PyMethodDef wrapped_method = {"cleaned_instructions", CLP_C_FUNCTION(call_with_plain),
                                      METH_VARARGS | METH_KEYWORDS, NULL};
 
-static bool is_wrapped(PyObject *function)
-{
-    return PyCFunction_Check(function) &&
-           PyCFunction_GetFunction(function) == wrapped_method.ml_meth;
-}
-
 void clp_readers_meet_dynamo(struct clp_recorder *recorder, PyObject *module)
 {
-    static const char name[] = "_cached_cleaned_instructions";
-    PyObject *inner = PyObject_GetAttrString(module, name);
-    PyObject *wrapped = NULL;
-
     clp_readers_watch(recorder); /* another thread may call this at the same time */
-    if (inner == NULL) {
-        PyErr_Clear();
+    if (!clp_readers_wrap(module, "_cached_cleaned_instructions", &wrapped_method))
         clp_retreat(recorder, "this version of torch reads code in a way that is not known");
-    } else if (!is_wrapped(inner)) {
-        wrapped = PyCFunction_New(&wrapped_method, inner);
-    }
-    if (wrapped != NULL)
-        (void)PyObject_SetAttrString(module, name, wrapped);
     PyErr_Clear();
-    Py_XDECREF(inner);
-    Py_XDECREF(wrapped);
 }

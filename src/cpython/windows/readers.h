@@ -20,6 +20,15 @@
 /* Exchanges the two attributes, once for the process. From then on they look code up in this recorder. */
 void clp_readers_watch(struct clp_recorder *recorder);
 
+/* Notes that a compiler runs code of its own in place of this code, and in place of no code within it. `compiler` is a
+ * constant. Nothing happens where the code is not selected. */
+void clp_readers_note_compiler(struct clp_recorder *recorder, PyObject *code, const char *compiler);
+
+/* Puts a C function into the place of a function of the module. The function that was there, which may be of any kind,
+ * is the `self` of calls. Nothing happens where that was done before. False where there is no such function; no
+ * exception is set. */
+bool clp_readers_wrap(PyObject *module, const char *name, PyMethodDef *ours);
+
 /* Call this when the module of torch.compile is loaded that turns code into a list of instructions. */
 #define CLP_READERS_DYNAMO "torch._dynamo.bytecode_transformation"
 void clp_readers_meet_dynamo(struct clp_recorder *recorder, PyObject *module);

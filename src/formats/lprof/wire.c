@@ -186,6 +186,20 @@ static bool has_hash(const struct clp_profile_function *function)
     return function->source == NULL && function->text_hash != 0;
 }
 
+static bool is_compiled_known(const struct clp_compiled *compiled)
+{
+    return compiled->calls != 0 || compiled->times != 0;
+}
+
+static void pack_compiled(msgpack_packer *packer, const struct clp_compiled *compiled)
+{
+    pack_text(packer, "compiled");
+    msgpack_pack_array(packer, 3);
+    msgpack_pack_uint64(packer, compiled->calls);
+    msgpack_pack_uint64(packer, compiled->times);
+    msgpack_pack_uint64(packer, compiled->nanos);
+}
+
 static void pack_functions(msgpack_packer *packer, const struct clp_profile *profile,
                            const struct clp_wire_texts *texts)
 {
@@ -198,7 +212,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
                                      (function->callee_count != 0 ? 1u : 0u) +
                                      (function->source != NULL ? 1u : 0u) +
                                      (has_hash(function) ? 1u : 0u) + (function->source_changed ? 1u : 0u) +
-                                     (function->compiler != NULL ? 1u : 0u) + (spread ? 1u : 0u));
+                                     (function->compiler != NULL ? 1u : 0u) +
+                                     (is_compiled_known(&function->compiled) ? 1u : 0u) + (spread ? 1u : 0u));
         pack_key(packer, function);
         pack_count(packer, "total", function->total);
         pack_count(packer, "raw_total", function->raw_total);
@@ -220,6 +235,8 @@ static void pack_functions(msgpack_packer *packer, const struct clp_profile *pro
         }
         if (function->compiler != NULL)
             pack_named(packer, "compiler", function->compiler);
+        if (is_compiled_known(&function->compiled))
+            pack_compiled(packer, &function->compiled);
         if (spread)
             pack_spread(packer, function);
     }

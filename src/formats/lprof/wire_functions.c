@@ -268,6 +268,21 @@ static clp_status read_compiler(struct clp_decoder *decoder, struct clp_wire_spa
     return CLP_OK;
 }
 
+static clp_status read_compiled(struct clp_decoder *decoder, struct clp_wire_span span,
+                                struct clp_profile_function *function)
+{
+    struct clp_compiled *into = &function->compiled;
+    msgpack_object list;
+
+    if (!unpack_if_there(decoder, span, &list))
+        return decoder->fault->status;
+    if (list.type != MSGPACK_OBJECT_ARRAY || list.via.array.size != 3 ||
+        !read_uint64(&list.via.array.ptr[0], &into->calls) || !read_uint64(&list.via.array.ptr[1], &into->times) ||
+        !read_uint64(&list.via.array.ptr[2], &into->nanos))
+        return refuse_here(decoder, "\"compiled\" of a function is not three numbers in their range");
+    return CLP_OK;
+}
+
 static clp_status read_changed(struct clp_decoder *decoder, struct clp_wire_span span,
                                struct clp_profile_function *function)
 {
@@ -295,10 +310,11 @@ static clp_status read_hash(struct clp_decoder *decoder, struct clp_wire_span sp
 
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, HASH, COUNT };
+    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, HASH, COMPILED,
+           COUNT };
     static const char *const names[COUNT] = {"file",   "line",  "name",    "total",          "raw_total", "lines",
                                              "missed", "leaks", "callees", "source_changed", "compiler",  "text",
-                                             "spread", "text_hash"};
+                                             "spread", "text_hash", "compiled"};
     struct clp_wire_span found[COUNT];
     struct clp_profile_function *function;
     struct clp_measures sum = {0};
@@ -319,6 +335,7 @@ clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_s
         read_changed(decoder, found[CHANGED], function) != CLP_OK ||
         read_hash(decoder, found[HASH], function) != CLP_OK ||
         read_compiler(decoder, found[COMPILER], function) != CLP_OK ||
+        read_compiled(decoder, found[COMPILED], function) != CLP_OK ||
         clp_wire_read_place(decoder, found[TEXT], function) != CLP_OK)
         return decoder->fault->status;
     return read_totals(decoder, &found[TOTAL], &sum, function);

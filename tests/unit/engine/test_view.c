@@ -263,6 +263,60 @@ Test(view, given_up_and_taken_again)
     tear_down(&fixture);
 }
 
+/* Calls the compiled code of function 0, as what tells of it does. */
+static void call_compiled(const struct fixture *f, uint64_t calls)
+{
+    struct clp_compiled *compiled = clp_views_compiled(&f->views, 0);
+
+    if (compiled == NULL)
+        return;
+    compiled->calls += calls;
+    compiled->times += 1;
+    compiled->nanos += 7;
+}
+
+static uint64_t compiled_calls(const struct clp_view *view)
+{
+    struct clp_compiled compiled = clp_view_compiled(view, clp_view_find(view, 0));
+
+    cr_assert_eq(compiled.nanos, compiled.times * 7);
+    return compiled.calls;
+}
+
+Test(view, calls_of_compiled_code_count_in_windows)
+{
+    struct fixture f;
+
+    set_up(&f);
+    call_compiled(&f, 1); /* before anybody has the function */
+    cr_assert_eq(clp_view_add(&f.a, 0, f.now), CLP_OK);
+    call_compiled(&f, 1);
+    cr_assert_eq(clp_view_set_counting(&f.a, true, f.now), CLP_OK);
+    call_compiled(&f, 10);
+    cr_assert_eq(clp_view_set_counting(&f.a, false, f.now), CLP_OK);
+    call_compiled(&f, 1); /* a view by itself stays attached */
+    cr_assert_eq(clp_view_set_counting(&f.a, true, f.now), CLP_OK);
+    cr_assert_eq(compiled_calls(&f.a), 10);
+    cr_assert_eq(clp_view_add(&f.b, 0, f.now), CLP_OK);
+    cr_assert_eq(clp_view_set_counting(&f.b, true, f.now), CLP_OK);
+    call_compiled(&f, 100);
+    cr_assert_eq(clp_view_set_counting(&f.a, false, f.now), CLP_OK);
+    call_compiled(&f, 1000);
+    cr_assert_eq(compiled_calls(&f.a), 110);
+    cr_assert_eq(compiled_calls(&f.b), 1100);
+    cr_assert_eq(clp_view_set_counting(&f.a, true, f.now), CLP_OK);
+    call_compiled(&f, 10000);
+    cr_assert_eq(compiled_calls(&f.a), 10110);
+    cr_assert_eq(clp_view_reset(&f.a, f.now), CLP_OK);
+    call_compiled(&f, 1);
+    cr_assert_eq(compiled_calls(&f.a), 1);
+    cr_assert_eq(compiled_calls(&f.b), 11101);
+    cr_assert_eq(clp_view_remove(&f.b, 0, f.now), CLP_OK);
+    call_compiled(&f, 1);
+    cr_assert_eq(compiled_calls(&f.b), 11101);
+    tear_down(&f);
+}
+
 Test(view, gates)
 {
     struct fixture fixture;

@@ -243,11 +243,15 @@ Test(profile, merging_keeps_what_compiled_a_function)
     clp_profile_init(&from, &test.mem);
     cr_assert_eq(clp_profile_add_function(&from, "a.py", "f", 1, &f), CLP_OK);
     cr_assert_eq(clp_profile_set_text(&from, &f->compiler, "numba"), CLP_OK);
+    f->compiled = (struct clp_compiled){.calls = UINT64_MAX - 1, .times = 1, .nanos = 7};
     cr_assert_eq(clp_profile_merge(&profile, &from), CLP_OK);
     cr_assert_str_eq(profile.functions[0].compiler, "numba");
     cr_assert_eq(clp_profile_set_text(&from, &f->compiler, NULL), CLP_OK);
     cr_assert_eq(clp_profile_merge(&profile, &from), CLP_OK);
     cr_assert_str_eq(profile.functions[0].compiler, "numba");
+    cr_assert_eq(profile.functions[0].compiled.calls, UINT64_MAX);
+    cr_assert_eq(profile.functions[0].compiled.times, 2);
+    cr_assert_eq(profile.functions[0].compiled.nanos, 14);
     clp_profile_clear(&from);
 }
 

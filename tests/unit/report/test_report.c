@@ -505,6 +505,34 @@ Test(report, tells_what_was_compiled)
     finish(&f);
 }
 
+Test(report, tells_what_is_known_of_compiled_code)
+{
+    static const struct {
+        struct clp_compiled known;
+        const char *said;
+    } cases[] = {
+        {{.calls = 1}, "1 call from Python to the compiled code is not counted"},
+        {{.calls = 12}, "12 calls from Python to the compiled code are not counted"},
+        {{.times = 1, .nanos = 1250000000}, "compiling took 1.250 s; calls of the compiled code are not counted"},
+        {{.calls = 3, .times = 2},
+         "2 compilations took 0.000 s; 3 calls from Python to the compiled code are not counted"},
+    };
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "a.py", 5, "fast", "def fast(): pass\n");
+    cr_assert_eq(clp_profile_set_text(&f.profile, &f.profile.functions[0].compiler, "numba"), CLP_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clp_buf expected;
+        clp_buf_init(&expected, &f.test.mem);
+        clp_buf_add_format(&expected, "Compiled by: numba; %s\n\n", cases[i].said);
+        f.profile.functions[0].compiled = cases[i].known;
+        check_contains(report(&f), clp_buf_text(&expected));
+        clp_buf_clear(&expected);
+    }
+    finish(&f);
+}
+
 Test(report, code_whose_text_is_gone_says_so)
 {
     struct fixture f;

@@ -67,6 +67,7 @@ static void fill_functions(struct clp_profile *to)
     f->lines[1].spread = (struct clp_profile_spread){1, UINT64_MAX, UINT32_MAX, 0, 2};
     cr_assert_eq(clp_profile_set_source(to, f, "def g():\n\0\xff", 11), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &f->compiler, "numba"), CLP_OK);
+    f->compiled = (struct clp_compiled){.calls = UINT64_MAX, .times = 2, .nanos = 70000};
     for (int32_t line = 1; line < INT32_MAX / 300; line *= 300)
         cr_assert_eq(clp_missed_add(to, f, line), CLP_OK);
     cr_assert_eq(clp_missed_add(to, f, INT32_MAX), CLP_OK);
@@ -732,6 +733,10 @@ static const struct bad bad_files[] = {
 #undef LEAKS
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiler" "\x01"),
         CLP_CORRUPT, "\"compiler\""),
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiled" "\x92\x01\x01"),
+        CLP_CORRUPT, "\"compiled\""),
+    BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiled" "\x93\x01\xff\x01"),
+        CLP_CORRUPT, "\"compiled\""),
     /* processes */
 #define PROCESSES(value) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa9" "processes" value, \
