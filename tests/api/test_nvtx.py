@@ -198,7 +198,7 @@ main()
     (done,) = seen(tmp_path)
     assert done == [
         "main", *step, *flat("leaf"), *step, *flat("leaf"), *flat("outer steps"),
-        *flat("steps leaf"), *flat("steps"),  # close() resumes it
+        *flat("steps leaf"), *flat("steps" if sys.version_info < (3, 13) else ""),  # close() resumes it, up to 3.12
         *flat("both", "waits", "waits", "waits leaf", "waits leaf", "both"), "/main",
     ]  # fmt: skip
 
