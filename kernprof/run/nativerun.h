@@ -11,8 +11,8 @@
  * False with SystemExit set when that of --heap=native cannot be used; without that of --tensors the run goes on. */
 bool clp_nativerun_ready(const struct clp_run_options *options);
 
-/* The same in a process that the program has started, but for --heap=native, which counts in the first process alone. It
- * says nothing: where the library cannot be used, the process counts no tensors. `folder` is a descriptor of the folder
+/* Makes sure that the library of --tensors is preloaded in a process that the program has started; --heap=native counts
+ * in the first process alone. Nothing is said: where the library cannot be used, the process counts no tensors. `folder` is a descriptor of the folder
  * in which the interpreter starts again. False if it did not start. */
 bool clp_nativerun_join(const struct clp_run_options *options, int folder);
 

@@ -12,7 +12,7 @@
 #define CLP_TENSORS_DOOR "clp_tensors_door"
 #define CLP_TENSORS_VERSION 1u
 
-/* The same two bytes as c10::Device, which functions get by value. */
+/* A device, with the two bytes of c10::Device, which functions get by value. */
 struct clp_tensors_device {
     int8_t type;  /* c10::DeviceType: 0 is the processor, 1 is CUDA .. */
     int8_t index; /* -1: the device has no number */

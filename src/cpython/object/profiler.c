@@ -11,8 +11,6 @@
 #include "engine/devices.h"
 #include "cpython/windows/prepare.h"
 #include "profiler_run.h"
-#include "cpython/recorder/device_time.h"
-#include "engine/devices.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/windows/cython_selecting.h"
 #include "cpython/windows/select.h"
@@ -663,7 +661,8 @@ static PyMemberDef profiler_members[] = {
 static PyType_Slot profiler_slots[] = {
     {Py_tp_doc,
      "Profiler(tracer=None, memory=True, by_statement=False, heap=0, leaks=None, leak_limit=-1, "
-     "started=True, source=None, cpu=False, counters='', native=False, context=None, nvtx=False)\n--\n\n"
+     "started=True, source=None, cpu=False, counters='', native=False, context=None, "
+     "tensors=False, cuda=False, line_log=False, nvtx=False)\n--\n\n"
      "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
      "any number at once; each has its own functions, windows and numbers.\n\n"
      "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
@@ -678,6 +677,7 @@ static PyType_Slot profiler_slots[] = {
      "counters: what else is counted, of 'io', 'faults' and 'switches', with commas between them.\n"
      "native: how much of each line's time passes in C code and in library functions that it calls?\n"
      "context: a contextvars.ContextVar; only bodies count that begin or resume where it holds this Profiler.\n"
+     "tensors, cuda, line_log: are tensors, devices and the order of lines recorded? See docs/training.md.\n"
      "nvtx: are functions and blocks ranges for NVIDIA Nsight Systems?\n\n"
      "ValueError: no such tracer or memory. RuntimeError: another Profiler of the process has chosen\n"
      "otherwise, or the interpreter or another tool leaves no place."},

@@ -62,7 +62,8 @@ bool clp_setup_read_counters(const char *names, uint32_t *tallies)
 /* What the wishes want of enum clp_device_source. */
 static uint32_t devices_of(const struct clp_wishes *wishes, struct clp_recorder *recorder)
 {
-    return (wishes->tensors != 0 && clp_tensors_use(&recorder->engine) ? CLP_DEVICE_TENSORS : 0) | (wishes->cuda != 0 ? CLP_DEVICE_TIME : 0);
+    return (wishes->tensors != 0 && clp_tensors_use(&recorder->engine) ? CLP_DEVICE_TENSORS : 0) |
+           (wishes->cuda != 0 ? CLP_DEVICE_TIME : 0);
 }
 
 static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wishes)

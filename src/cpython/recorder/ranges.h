@@ -18,7 +18,7 @@ void clp_ranges_stop(struct clp_recorder *recorder);
 /* Makes the ranges of the calling thread those of its stack, except while its blocks are lifted. */
 void clp_ranges_follow(struct clp_thread *thread);
 
-/* The same, where something may have changed that no event tells of. */
+/* Makes the ranges of the calling thread those of its stack where something may have changed that no event tells of. */
 static inline void clp_ranges_catch_up(void)
 {
     if (clp_thread_here != NULL && CLP_UNLIKELY(clp_thread_here->ranges != NULL))
