@@ -9,6 +9,9 @@
 /* Sets what events cost. Call it before the first event. All costs are 0 until then. */
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
 
+/* Lets the thread's own clock go `rate` times as fast as time, and charges events at this rate (light.h). */
+void clp_engine_set_rate(struct clp_thread *thread, uint32_t rate);
+
 /* Counters for a new thread, owned by the engine. NULL: no memory. `now` starts its clock; `rss` is the
  * resident size at that time (0 if memory is not measured). */
 struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now, int64_t rss);
@@ -75,6 +78,9 @@ static inline void clp_engine_copy_clock(struct clp_thread *into, const struct c
     into->stopped = from->stopped;
     into->correction = from->correction;
     into->usage = from->usage;
+    into->light = from->light;
+    if (into->light.on)
+        clp_engine_set_rate(into, into->light.rate);
 }
 
 #endif

@@ -2,10 +2,14 @@
 #include "snapshot.h"
 #include "base/buf.h"
 #include "engine/charges.h"
+#include "engine/light.h"
 #include "callees.h"
 #include "missed.h"
 #include "named.h"
 #include "snapshot_calls.h"
+
+/* In 19 of 20 lines the error of the time is below so many standard errors. */
+#define LIGHT_ERRORS 2
 
 /* Turns ticks into nanoseconds, limited to 0 .. UINT64_MAX: a damaged live file may hold any number. */
 static uint64_t nanos(double ticks, double nanos_per_tick)
@@ -135,6 +139,8 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     measures.max = within_time(measures.max, measures.time, measures.hits);
     if (measures.gc > measures.self) /* the profiler's own work in a collection is in no time */
         measures.gc = measures.self;
+    if (block->light != NULL)
+        measures.error = nanos(LIGHT_ERRORS * clp_light_error(&block->light[line]), nanos_per_tick);
     if (wish->cpu)
         set_cpu(&clp_block_cpu(block)[line], nanos_per_tick, &measures);
     if (block->rss != NULL) {

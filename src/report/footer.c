@@ -118,6 +118,8 @@ static void add_sentences(const struct footer *footer)
         clp_buf_add_format(out, " Counting itself took about %.2g s, which the times above %s.",
                            (double)meta->overhead * 1e-9,
                            footer->options->raw_times ? "include" : "leave out");
+    if (clp_profile_is_light(meta))
+        clp_buf_add_text(out, " Times are estimates from one event in 16 (--clock light).");
     if (!tells_of_memory(footer))
         return;
     bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Events that read the clock seldom.
+ *
+ *   events   | | | | | | | | | | | | | | | | | | | | | | | | |
+ *   readings               x x x x                 x x x x
+ *                 gap     warm burst      gap     warm burst
+ *
+ * - Each event counts hits and calls, and keeps the stack. Only some read the clock.
+ * - In a burst each event does. Its times count CLP_LIGHT_WEIGHT fold, because so many intervals pass for each one in a
+ *   burst. Gaps are random, so no loop can run in step with them. Before a burst a few events read the clock in vain: the
+ *   processor has to learn the way through their code.
+ * - The first intervals of a thread are all timed, so a short program is measured exactly. So are those of lines that
+ *   had few so far or usually last long. These count once.
+ * - A stay that lasted milliseconds counts once, whether it lies in a burst or in a gap. A ticker counts the
+ *   milliseconds, and each event looks at its count. So no long stay is lost, even in a line that usually takes some
+ *   nanoseconds. In a gap such a stay began after the last reading and after the events since then, which take as long
+ *   as they usually do.
+ *
+ * Which of this holds for an interval is known when it begins, but for long stays, which all count once. So sums are
+ * right on average: each interval counts with the inverse of the chance that it is timed.
+ *
+ * A thread's own clock (now - stopped) goes `rate` times as fast as time: it stands still in a gap, and goes
+ * CLP_LIGHT_WEIGHT times as fast in a burst. So the rest of the engine works as ever. What an event costs is charged at
+ * the same rate. `stopped` is right for the moment of the last reading; clp_light_settle sets it right for another. */
+#ifndef CLP_LIGHT_H
+#define CLP_LIGHT_H
+
+#include "hot.h"
+
+#define CLP_LIGHT_WEIGHT 16
+
+/* How many intervals are timed at the start of each thread. */
+#define CLP_LIGHT_FIRST_INTERVALS 65536
+
+/* How much an event counts down at a place in the code which is to read the clock at each visit. */
+#define CLP_LIGHT_ALWAYS (INT64_C(1) << 40)
+
+/* Lets threads that are made from now on read the clock seldom. `ticker` counts the milliseconds. The costs of the engine
+ * must be unknown, or be set anew. */
+void clp_light_turn_on(struct clp_engine *engine, const uint64_t *ticker, uint64_t ticks_per_microsecond);
+
+/* Starts a thread at `now` by the clock. */
+void clp_light_begin(struct clp_thread *thread, uint64_t now);
+
+/* Need the event not read the clock? `step` is that of its place in the code, 1 or CLP_LIGHT_ALWAYS. */
+static inline bool clp_light_skips(struct clp_thread *thread, int64_t step)
+{
+    thread->light.left -= step;
+    return CLP_LIKELY(thread->light.left >= 0) &&
+           CLP_LIKELY(thread->light.tick == __atomic_load_n(thread->light.ticker, __ATOMIC_RELAXED));
+}
+
+/* The same for a thread that reads the clock at each event. */
+void clp_light_settle_light(struct clp_thread *thread, uint64_t now);
+
+/* Sets the thread's own clock right for `now` by the clock. Call it before anything is done at `now`. Nothing happens
+ * for a moment that is not later than the last one. */
+static inline void clp_light_settle(struct clp_thread *thread, uint64_t now)
+{
+    if (CLP_UNLIKELY(thread->light.on))
+        clp_light_settle_light(thread, now);
+}
+
+/* An event that reads the clock has read `now`. `step` is that of its place. Notes the interval that ends. */
+void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now);
+
+/* The event is done. Decides how the interval that begins is measured. Returns the step of the event's place from now
+ * on. `hit`: the event began the line on top. */
+int64_t clp_light_go_on(struct clp_thread *thread, bool hit);
+
+/* Times the rest of the interval that runs, from `now` on, and counts it once. */
+void clp_light_time_rest(struct clp_thread *thread, uint64_t now);
+
+/* The standard error of the self time that a line has, in ticks, as far as it comes from bursts. `cell` is a sum over
+ * threads. */
+double clp_light_error(const struct clp_light_cell *cell);
+
+#endif
