@@ -487,7 +487,9 @@ static INLINE uint64_t read_clock_of(const struct clp_probe_object *probe)
 /* How long a body waits is told by the clock itself, so these events of coroutines read it each time. */
 static bool tells_waits(const struct clp_selected *selected)
 {
-    return selected->recorder->engine.functions.items[selected->function].awaits;
+    const struct clp_functions *functions = &selected->recorder->engine.functions;
+
+    return selected->function < functions->count && functions->items[selected->function].awaits;
 }
 
 /* The event takes its place among the others: `name` if it reads no clock, else `name`_reading. The latter is the event
