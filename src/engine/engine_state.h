@@ -144,6 +144,7 @@ struct clp_light {
     int64_t left;   /* events until one reads the clock; each event counts down */
     int64_t set;    /* what `left` was set to */
     int64_t rest;   /* events until the phase ends, as of then */
+    int64_t place;  /* of the last burst in its row of events */
     uint64_t tick;  /* ticker's count at the last reading */
     const uint64_t *ticker; /* counts the milliseconds */
     uint64_t read;  /* when the clock was read last, by the clock itself */

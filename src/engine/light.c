@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define WARM 2
-#define BURST 64
+#define BURST 16
 #define FEW 8 /* intervals of a line that are timed in any case */
 #define LONG_LINE 2 /* microseconds */
 #define LONG_STAY 1000
@@ -76,11 +76,9 @@ static struct clp_light_cell *cell_of_top(struct clp_thread *thread)
 static void learn(struct clp_thread *thread, struct clp_light *light)
 {
     struct clp_light_cell *cell = cell_of_top(thread);
-    uint32_t most = cell->usual / 4 + 1024; /* one long stay does not make a line long */
-    uint32_t length = light->length < most ? (uint32_t)light->length : most;
 
     cell->timed++;
-    cell->usual += length - cell->usual / 8;
+    cell->usual += (uint32_t)light->length - cell->usual / 8;
     if (light->rate == 1)
         return;
     light->usual += light->length - light->usual / 16;
@@ -111,12 +109,15 @@ static int64_t random_below(struct clp_light *light, uint64_t end)
     return (int64_t)((next >> 32) * end >> 32);
 }
 
-/* The mean gap is as long as the bursts' weight says. */
+/* The burst lies anywhere in a row of as many events as its weight says, at random. Returns how many events lie between
+ * it and the last one, whose place is in the row before. */
 static int64_t gap(struct clp_light *light)
 {
-    const int64_t mean = BURST * (CLP_LIGHT_WEIGHT - 1) - WARM;
+    const int64_t places = BURST * (CLP_LIGHT_WEIGHT - 1) - WARM;
+    int64_t behind = places - light->place;
 
-    return random_below(light, 2 * (uint64_t)mean + 1);
+    light->place = random_below(light, (uint64_t)places + 1);
+    return behind + light->place;
 }
 
 static void begin_phase(struct clp_light *light, enum clp_light_phase phase, int64_t events)

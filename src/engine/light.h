@@ -7,7 +7,7 @@
  *
  * - Each event counts hits and calls, and keeps the stack. Only some read the clock.
  * - In a burst each event does. Its times count CLP_LIGHT_WEIGHT fold, because so many intervals pass for each one in a
- *   burst. Gaps are random, so no loop can run in step with them. Before a burst a few events read the clock in vain: the
+ *   burst. Each row of events has one burst, at a random place, so no loop can run in step with them. Before a burst a few events read the clock in vain: the
  *   processor has to learn the way through their code.
  * - The first intervals of a thread are all timed, so a short program is measured exactly. So are those of lines that
  *   had few so far or usually last long. These count once.
