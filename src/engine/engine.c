@@ -96,7 +96,7 @@ static INLINE void end_stay(struct clp_thread *thread)
     int64_t ticks = (int64_t)(thread->last - top->start);
     int64_t correction = clp_engine_whole_ticks(thread->correction - top->start_correction);
     top->carried += ticks > correction ? (uint64_t)(ticks - correction) : 0;
-    if ((int64_t)top->carried > cell->max)
+    if ((int64_t)top->carried > cell->max && clp_light_knows_longest(thread, top->carried))
         cell->max = (int64_t)top->carried;
     if (thread->rss != top->start_rss)
         note_rss_change(rss_cell(top), thread->rss - top->start_rss);

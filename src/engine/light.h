@@ -61,6 +61,12 @@ static inline void clp_light_settle(struct clp_thread *thread, uint64_t now)
         clp_light_settle_light(thread, now);
 }
 
+/* Is a stay of so many ticks of the thread's own clock known to have lasted so long? */
+static inline bool clp_light_knows_longest(const struct clp_thread *thread, uint64_t ticks)
+{
+    return !thread->light.on || thread->light.rate == 1 || ticks >= thread->light.long_stay;
+}
+
 /* An event that reads the clock has read `now`. `step` is that of its place. Notes the interval that ends. */
 void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now);
 
@@ -70,6 +76,54 @@ int64_t clp_light_go_on(struct clp_thread *thread, bool hit);
 
 /* Times the rest of the interval that runs, from `now` on, and counts it once. */
 void clp_light_time_rest(struct clp_thread *thread, uint64_t now);
+
+/* ---- events between which no time passes ----
+ *
+ * They do what the functions of hot.h do whose names end in _plain, at the moment of the thread's last event and at no
+ * cost. False: something is out of the ordinary, and nothing was done. */
+
+/* Ends a stay on top that is more than one interval. False: it has numbers that count. */
+static inline bool clp_light_end_stay(const struct clp_thread *thread, struct clp_activation *top)
+{
+    if (CLP_UNLIKELY(thread->rss != top->start_rss || thread->last - top->start >= thread->light.long_stay))
+        return false;
+    top->special = top->continued = false;
+    top->carried = 0;
+    return true;
+}
+
+static inline bool clp_light_line(struct clp_thread *thread, size_t place)
+{
+    struct clp_activation *top = thread->top;
+
+    if (CLP_UNLIKELY(top->cell->open != 0) || (top->special && CLP_UNLIKELY(!clp_light_end_stay(thread, top))))
+        return false;
+    struct clp_cell *cell = clp_block_cell(top->block, place);
+    cell->hits++;
+    top->cell = cell;
+    return true;
+}
+
+static inline bool clp_light_leave(struct clp_thread *thread)
+{
+    struct clp_activation *top = thread->top;
+
+    if (CLP_UNLIKELY(top->suspended != NULL || top->cell == &thread->outside) ||
+        (top->special && CLP_UNLIKELY(top->cell->open != 0 || !clp_light_end_stay(thread, top))))
+        return false;
+    thread->top = top - 1;
+    clp_engine_credit_caller(thread, top, thread->correction);
+    return true;
+}
+
+static inline bool clp_light_last_line(struct clp_thread *thread, size_t place)
+{
+    if (CLP_UNLIKELY(thread->top->suspended != NULL || !clp_light_line(thread, place)))
+        return false;
+    struct clp_activation *left = thread->top--;
+    clp_engine_credit_caller(thread, left, thread->correction);
+    return true;
+}
 
 /* The standard error of the self time that a line has, in ticks, as far as it comes from bursts. `cell` is a sum over
  * threads. */

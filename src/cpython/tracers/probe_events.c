@@ -108,7 +108,8 @@ static INLINE PyObject *begin_line(const struct clp_probe_object *probe, enum cl
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return line_with_memory(probe, thread);
     uint64_t at = now - thread->stopped;
-    if (CLP_UNLIKELY(!clp_engine_line_plain(thread, probe->place, at)))
+    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_line(thread, probe->place)
+                                          : !clp_engine_line_plain(thread, probe->place, at)))
         return line_special(probe, thread, at);
     Py_RETURN_NONE;
 }
@@ -177,7 +178,8 @@ static INLINE PyObject *leave(const struct clp_probe_object *probe, enum clock c
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return leave_with_memory(thread);
-    if (CLP_UNLIKELY(!clp_engine_leave_plain(thread, now - thread->stopped)))
+    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_leave(thread)
+                                          : !clp_engine_leave_plain(thread, now - thread->stopped)))
         return leave_special(thread, now);
     Py_RETURN_NONE;
 }
@@ -207,7 +209,9 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, enum clo
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return last_line_with_memory(probe, thread);
-    if (CLP_UNLIKELY(!clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
+    if (CLP_UNLIKELY(clock == CLOCK_STILL
+                         ? !clp_light_last_line(thread, probe->place)
+                         : !clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
         return last_line_special(probe, thread, now);
     Py_RETURN_NONE;
 }
