@@ -266,6 +266,8 @@ static INLINE PyObject *resume(const struct clp_probe_object *probe, enum clock 
     struct clp_activation *top = clp_engine_resume(thread, selected->function, frame, now);
     if (CLP_LIKELY(top != NULL))
         top->code = selected->identity;
+    if (clock == CLOCK_STILL && CLP_LIKELY(top != NULL) && CLP_UNLIKELY(top->call->counts.ticks == 0))
+        top->call->counts.ticks = 1; /* a resumption is no call: without time the profile would not have it */
     clp_callers_note(selected->recorder, thread);
     Py_RETURN_NONE;
 }
