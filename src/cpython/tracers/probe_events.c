@@ -462,14 +462,14 @@ BOTH_CLOCKS_OPERAND(on_iterated, iterated)
 #define BOTH_CLOCKS(name, event)                                                  \
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
-        const struct clp_probe_object *probe = (const struct clp_probe_object *)self;                   \
-        const enum clock clock = true;                                                \
+        const struct clp_probe_object *probe = (const struct clp_probe_object *)self; \
+        const enum clock clock = CLOCK_COUNTER;                                   \
         return event;                                                             \
     }                                                                             \
     static PyObject *name##_system(PyObject *self)                                \
     {                                                                             \
-        const struct clp_probe_object *probe = (const struct clp_probe_object *)self;                   \
-        const enum clock clock = false;                                               \
+        const struct clp_probe_object *probe = (const struct clp_probe_object *)self; \
+        const enum clock clock = CLOCK_SYSTEM;                                    \
         return event;                                                             \
     }
 
