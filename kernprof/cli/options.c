@@ -283,7 +283,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .one_of = tracers,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
     {CLP_OPTION_TEXT, 0, "clock", .argument = "NAME", .standard = "exact", .one_of = "exact or light",
-     .field = RUN(clock), .help = "light: few events read the clock; times are estimates"},
+     .field = RUN(clock), .help = "exact, light: few events read it"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .one_of = "off, rss, anon, uss, pss or tree", .field = RUN(memory),
      .help = "off, rss, anon; slow uss, pss, tree"},

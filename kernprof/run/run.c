@@ -297,10 +297,12 @@ static bool is_left_out(const struct clp_run_options *options)
  * none. */
 static bool refuse_beside_light(const struct clp_run_options *options)
 {
-    const char *other = options->native ? "--native" : options->nvtx ? "--nvtx" : options->line_log ? "--line-log" : NULL;
+    const char *other = options->native         ? "--native"
+                        : options->nvtx         ? "--nvtx"
+                        : options->line_log     ? "--line-log"
+                        : options->timeline > 0 ? "--timeline"
+                                                : NULL;
 
-    if (other == NULL && options->timeline > 0)
-        other = "--timeline";
     if (!clp_run_options_light(options) || (other == NULL && clp_run_options_probe(options)))
         return false;
     if (other != NULL)

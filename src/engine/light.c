@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "light.h"
-#include "threads.h"
+#include "event_costs.h"
 #include <math.h>
 
 #define WARM 2

@@ -7,8 +7,8 @@
  *
  * - Each event counts hits and calls, and keeps the stack. Only some read the clock.
  * - In a burst each event does. Its times count CLP_LIGHT_WEIGHT fold, because so many intervals pass for each one in a
- *   burst. Each row of events has one burst, at a random place, so no loop can run in step with them. Before a burst a few events read the clock in vain: the
- *   processor has to learn the way through their code.
+ *   burst. Each row of events has one burst, at a random place, so no loop can run in step with them. Before a burst a
+ *   few events read the clock in vain: the processor has to learn the way through their code.
  * - The first intervals of a thread are all timed, so a short program is measured exactly. So are those of lines that
  *   had few so far or usually last long. These count once.
  * - A stay that lasted milliseconds counts once, whether it lies in a burst or in a gap. A ticker counts the
@@ -29,14 +29,11 @@
 
 #define CLP_LIGHT_WEIGHT 16
 
-/* How many intervals are timed at the start of each thread. */
-#define CLP_LIGHT_FIRST_INTERVALS 65536
-
 /* How much an event counts down at a place in the code which is to read the clock at each visit. */
 #define CLP_LIGHT_ALWAYS (INT64_C(1) << 40)
 
-/* Lets threads that are made from now on read the clock seldom. `ticker` counts the milliseconds. The costs of the engine
- * must be unknown, or be set anew. */
+/* Lets threads that are made from now on read the clock seldom. `ticker` counts the milliseconds. The costs of the
+ * engine must be unknown, or be set anew. */
 void clp_light_turn_on(struct clp_engine *engine, const uint64_t *ticker, uint64_t ticks_per_microsecond);
 
 /* Starts a thread at `now` by the clock. */

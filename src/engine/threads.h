@@ -4,13 +4,7 @@
 #ifndef CLP_THREADS_H
 #define CLP_THREADS_H
 
-#include "engine_state.h"
-
-/* Sets what events cost. Call it before the first event. All costs are 0 until then. */
-void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
-
-/* Lets the thread's own clock go `rate` times as fast as time, and charges events at this rate (light.h). */
-void clp_engine_set_rate(struct clp_thread *thread, uint32_t rate);
+#include "event_costs.h"
 
 /* Counters for a new thread, owned by the engine. NULL: no memory. `now` starts its clock; `rss` is the
  * resident size at that time (0 if memory is not measured). */

@@ -16,8 +16,8 @@ static const struct clp_selected *selected_of(PyObject *probe)
     return ((struct clp_probe_object *)probe)->selected;
 }
 
-/* Each event comes in several forms, by the clock, so that it need not ask which is used. Rare cases are functions of their own, which are not inlined: then the common case needs
- * no stack frame. */
+/* Each event comes in several forms, by the clock, so that it need not ask which is used. Rare cases are functions of
+ * their own, which are not inlined: then the common case needs no stack frame. */
 
 #define RARE __attribute__((noinline, cold))
 #define INLINE inline __attribute__((always_inline))

@@ -333,7 +333,8 @@ Test(light, inclusive_times_are_sums_of_self_times)
         program.truth[1] += 10;
     }
     end_body(&program);
-    const struct clp_block *own = program.thread->blocks[program.function], *callee = program.thread->blocks[program.callee];
+    const struct clp_block *own = program.thread->blocks[program.function];
+    const struct clp_block *callee = program.thread->blocks[program.callee];
     cr_expect_eq(own->cells[1].nested, (int64_t)callee->cells[0].self);
     cr_expect_eq(own->total, own->cells[0].self + own->cells[1].self + callee->cells[0].self);
     cr_expect_eq(callee->cells[0].hits, 500000);
