@@ -135,7 +135,7 @@ enum clp_light_phase { CLP_LIGHT_FIRST, CLP_LIGHT_GAP, CLP_LIGHT_WARM, CLP_LIGHT
 
 /* What a thread keeps where not each event reads the clock (light.h). */
 struct clp_light {
-    bool on;
+    uint8_t on;     /* not 0: it is so */
     bool times_rest; /* clp_light_time_rest was called in the interval that runs */
     bool wants;     /* the interval that ends is long enough to read memory after it, or something else */
     uint8_t phase;  /* enum clp_light_phase */

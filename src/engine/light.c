@@ -3,16 +3,16 @@
 #include "event_costs.h"
 #include <math.h>
 
-#define WARM 2
-#define BURST 16
+#define WARM 2   /* events before a burst */
+#define BURST 16 /* intervals */
 #define FEW 8 /* intervals of a line that are timed in any case */
 #define LONG_LINE 2 /* microseconds */
-#define LONG_STAY 1000
+#define LONG_STAY 1000 /* microseconds; the ticker's interval at least */
 
 void clp_light_turn_on(struct clp_engine *engine, const uint64_t *ticker, uint64_t ticks_per_microsecond)
 {
     engine->light = (struct clp_light){
-        .on = true,
+        .on = 1,
         .ticker = ticker,
         .rate = 1,
         .rest = INT64_MAX / 2, /* the costs of events are measured meanwhile */
@@ -35,7 +35,7 @@ void clp_light_begin(struct clp_thread *thread, uint64_t now)
 static uint64_t counted(const struct clp_light *light, uint64_t piece)
 {
     if (light->rate == 0) {
-        uint64_t others = (uint64_t)(light->left_then - light->left) * (light->usual / 16);
+        uint64_t others = ((uint64_t)light->left_then - (uint64_t)light->left) * (light->usual / 16);
         uint64_t stay = piece > others ? piece - others : 0;
         return stay >= light->long_stay ? stay : 0;
     }

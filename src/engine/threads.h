@@ -73,8 +73,6 @@ static inline void clp_engine_copy_clock(struct clp_thread *into, const struct c
     into->correction = from->correction;
     into->usage = from->usage;
     into->light = from->light;
-    if (into->light.on)
-        clp_engine_set_rate(into, into->light.rate);
 }
 
 #endif
