@@ -257,6 +257,23 @@ Test(light, a_long_stay_is_never_lost)
     }
 }
 
+/* What ran since the last reading is not part of the stay. */
+Test(light, a_long_stay_begins_behind_other_events)
+{
+    for (int stay = 0; stay < 40; stay++) {
+        struct program program;
+        begin(&program, 1000);
+        for (int i = 0; i < 6000; i++) {
+            about(&program, 0, 1500);
+            about(&program, 1, 1500);
+            line(&program, 2, i == 3000 + 37 * stay ? 5 * MILLI : 100);
+        }
+        end_body(&program);
+        cr_expect_lt(percent_off(self_of(&program, 2) - 5999 * 100.0, 5 * MILLI), 4, "%d", stay);
+        end(&program);
+    }
+}
+
 /* Of lines that usually are long none is left out. */
 Test(light, long_lines_are_exact)
 {
