@@ -102,7 +102,7 @@ def edges(profile):
 
 
 def test_hits_are_those_of_the_exact_clock(tmp_path):
-    exact = made(tmp_path, EVERYTHING, "-p", "prog.py")
+    exact = made(tmp_path, EVERYTHING, "-p", "prog.py", "--clock", "exact")
     light = made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
     assert exact.meta["tracer"] != "light" == light.meta["tracer"]
     assert hits(light) == hits(exact)
@@ -235,7 +235,7 @@ def test_a_killed_run_is_recovered(tmp_path):
 
 
 def test_unlike_clocks_are_told(tmp_path):
-    made(tmp_path, EVERYTHING, "-p", "prog.py")
+    made(tmp_path, EVERYTHING, "-p", "prog.py", "--clock", "exact")
     (tmp_path / "prog.py.lprof").rename(tmp_path / "exact.lprof")
     made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
     diff = run_viewer(["diff", "exact.lprof", "prog.py.lprof"], tmp_path)
