@@ -101,6 +101,53 @@ static inline bool clp_light_line(struct clp_thread *thread, size_t place)
     return true;
 }
 
+/* Enters a body and begins its first line. */
+static inline __attribute__((always_inline)) bool
+clp_light_enter(struct clp_thread *thread, struct clp_block *block, uint64_t code, size_t place)
+{
+    struct clp_activation *top = thread->top;
+    struct clp_cell *caller = top->cell, *cell = clp_block_cell(block, place);
+
+    if (CLP_UNLIKELY(top == thread->last_activation || thread->rss != thread->last_rss))
+        return false;
+    struct clp_call *call = clp_engine_known_call(thread, block->function);
+    if (CLP_UNLIKELY(call == NULL) && (call = clp_engine_search_call(thread, block->function)) == NULL)
+        return false;
+    call->counts.calls++;
+    clp_engine_make_special(thread);
+    bool again = caller->open++ != 0 && block->running != 0 && clp_engine_calls_already(thread, caller, block);
+    block->running++;
+    cell->hits++;
+    thread->top = ++top;
+    top->frame = NULL;
+    top->block = block;
+    top->cell = cell;
+    top->code = code;
+    top->special = top->continued = false;
+    top->again = again;
+    top->before = 0;
+    top->carried = 0;
+    top->entered = thread->last;
+    top->entered_correction = thread->correction;
+    top->suspended = NULL;
+    top->call = call;
+    top->entered_rss = thread->last_rss;
+    return true;
+}
+
+/* Takes the body on top off the stack. */
+static inline __attribute__((always_inline)) void clp_light_pop(struct clp_thread *thread)
+{
+    struct clp_activation *left = thread->top--;
+
+    if (thread->last != left->entered || CLP_UNLIKELY(thread->last_rss != left->entered_rss)) {
+        clp_engine_credit_caller(thread, left, thread->correction);
+        return;
+    }
+    left->block->running--;
+    left[-1].cell->open--;
+}
+
 static inline bool clp_light_leave(struct clp_thread *thread)
 {
     struct clp_activation *top = thread->top;
@@ -108,8 +155,7 @@ static inline bool clp_light_leave(struct clp_thread *thread)
     if (CLP_UNLIKELY(top->suspended != NULL || top->cell == &thread->outside) ||
         (top->special && CLP_UNLIKELY(top->cell->open != 0 || !clp_light_end_stay(thread, top))))
         return false;
-    thread->top = top - 1;
-    clp_engine_credit_caller(thread, top, thread->correction);
+    clp_light_pop(thread);
     return true;
 }
 
@@ -117,8 +163,7 @@ static inline bool clp_light_last_line(struct clp_thread *thread, size_t place)
 {
     if (CLP_UNLIKELY(thread->top->suspended != NULL || !clp_light_line(thread, place)))
         return false;
-    struct clp_activation *left = thread->top--;
-    clp_engine_credit_caller(thread, left, thread->correction);
+    clp_light_pop(thread);
     return true;
 }
 

@@ -138,11 +138,13 @@ static INLINE PyObject *enter_line(const struct clp_probe_object *probe, enum cl
     if (CLP_UNLIKELY(thread == NULL || selected->audience->slow || !clp_recorder_counts(selected) ||
                      !clp_engine_has_block(thread, selected->function)))
         return enter_anyhow(probe, true);
+    struct clp_block *block = thread->blocks[selected->function];
     uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock) ||
-                     !clp_engine_enter_plain(thread, thread->blocks[selected->function],
-                                             selected->identity, probe->place,
-                                             now - thread->stopped)))
+    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+        return enter_anyhow(probe, true);
+    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_enter(thread, block, selected->identity, probe->place)
+                                          : !clp_engine_enter_plain(thread, block, selected->identity, probe->place,
+                                                                    now - thread->stopped)))
         return enter_anyhow(probe, true);
     Py_RETURN_NONE;
 }
