@@ -26,6 +26,8 @@ def measure(base, options, say):
         for program in slowdown.programs(base, BENCH.__contains__, options.scale):
             say(f"light: round {turn + 1} of {options.slow_rounds}: {program.name}")
             found[program.name].append(compare(base, program.path, program.args, ()))
+        found.setdefault("web server", []).append(
+            compare(base, os.path.join(TYPED, "server.py"), [options.scale], ("-p", "asyncio")))
         for module in MODULES:
             say(f"light: round {turn + 1} of {options.slow_rounds}: {module}")
             path, name = os.path.join(TYPED, "library.py"), f"library: {module}"
