@@ -6,7 +6,6 @@
 #include "ranges.h"
 #include "tally_reads.h"
 #include "engine/light.h"
-#include "engine/light.h"
 #include "engine/parts.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
