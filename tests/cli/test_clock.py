@@ -110,6 +110,56 @@ def test_hits_are_those_of_the_exact_clock(tmp_path):
     assert sum(hits(light).values()) > 400_000
 
 
+# greenlet removes a trace function that fails, and with it clineprof's
+FAILING_TRACE = """
+import greenlet
+def leaf(x):
+    y = x
+    return y
+def first(n):
+    for i in range(n):
+        leaf(i)
+        other.switch()
+def second(n):
+    for i in range(n):
+        leaf(i)
+        one.switch()
+def fails(event, greenlets):
+    global switches
+    switches += 1
+    if switches == 3:
+        raise ValueError
+def begin_first():
+    first(20)
+def begin_second():
+    second(19)
+def main():
+    global one, other, switches
+    for i in range(70_000):
+        leaf(i)
+    for _ in range(500):
+        switches = 0
+        one, other = greenlet.greenlet(first), greenlet.greenlet(second)
+        try:
+            greenlet.settrace(fails)
+            one.switch(20)
+            other.switch(19)
+        except (ValueError, TypeError):
+            pass
+        one, other = greenlet.greenlet(begin_first), greenlet.greenlet(begin_second)
+        one.switch()
+main()
+"""
+
+
+def test_calls_of_greenlets_are_those_of_the_exact_clock(tmp_path):
+    pytest.importorskip("greenlet")
+    exact = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory")
+    light = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory", *LIGHT)
+    assert hits(light) == hits(exact)
+    assert edges(light) == edges(exact)
+
+
 def test_the_report_says_what_times_are(tmp_path):
     made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
     shown = run_viewer(["prog.py.lprof"], tmp_path)
