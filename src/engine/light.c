@@ -92,7 +92,7 @@ void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
     light->left += step - 1;
     light->tick = __atomic_load_n(light->ticker, __ATOMIC_RELAXED);
     clp_light_settle_light(thread, now);
-    light->wants = light->length >= clp_engine_least_span(thread->engine);
+    light->wants = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked;
     if (light->rate != 0 && light->length < light->long_stay)
         learn(thread, light);
 }
@@ -168,6 +168,15 @@ int64_t clp_light_go_on(struct clp_thread *thread, bool hit)
     return always ? CLP_LIGHT_ALWAYS : 1;
 }
 
+void clp_light_read_next(struct clp_thread *thread)
+{
+    struct clp_light *light = &thread->light;
+
+    light->rest -= light->set - light->left;
+    light->left_then -= light->left;
+    light->left = light->set = 0;
+}
+
 void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
 {
     struct clp_light *light = &thread->light;
@@ -175,8 +184,7 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
     if (!light->on)
         return;
     clp_light_settle_light(thread, now);
-    light->rest -= light->set - light->left;
-    light->left = light->set = light->left_then = 0;
+    clp_light_read_next(thread);
     light->times_rest = true;
     clp_engine_set_rate(thread, 1);
 }

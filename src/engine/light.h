@@ -71,6 +71,9 @@ void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now);
  * on. `hit`: the event began the line on top. */
 int64_t clp_light_go_on(struct clp_thread *thread, bool hit);
 
+/* Lets the next event read the clock. */
+void clp_light_read_next(struct clp_thread *thread);
+
 /* Times the rest of the interval that runs, from `now` on, and counts it once. */
 void clp_light_time_rest(struct clp_thread *thread, uint64_t now);
 

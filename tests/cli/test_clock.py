@@ -110,6 +110,56 @@ def test_hits_are_those_of_the_exact_clock(tmp_path):
     assert sum(hits(light).values()) > 400_000
 
 
+# greenlet removes a trace function that fails, and with it clineprof's
+FAILING_TRACE = """
+import greenlet
+def leaf(x):
+    y = x
+    return y
+def first(n):
+    for i in range(n):
+        leaf(i)
+        other.switch()
+def second(n):
+    for i in range(n):
+        leaf(i)
+        one.switch()
+def fails(event, greenlets):
+    global switches
+    switches += 1
+    if switches == 3:
+        raise ValueError
+def begin_first():
+    first(20)
+def begin_second():
+    second(19)
+def main():
+    global one, other, switches
+    for i in range(70_000):
+        leaf(i)
+    for _ in range(500):
+        switches = 0
+        one, other = greenlet.greenlet(first), greenlet.greenlet(second)
+        try:
+            greenlet.settrace(fails)
+            one.switch(20)
+            other.switch(19)
+        except (ValueError, TypeError):
+            pass
+        one, other = greenlet.greenlet(begin_first), greenlet.greenlet(begin_second)
+        one.switch()
+main()
+"""
+
+
+def test_calls_of_greenlets_are_those_of_the_exact_clock(tmp_path):
+    pytest.importorskip("greenlet")
+    exact = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory")
+    light = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory", *LIGHT)
+    assert hits(light) == hits(exact)
+    assert edges(light) == edges(exact)
+
+
 def test_the_report_says_what_times_are(tmp_path):
     made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
     shown = run_viewer(["prog.py.lprof"], tmp_path)
@@ -209,6 +259,50 @@ def test_children_and_forks(tmp_path):
     line = next(each for each in work.lines if "+=" in each.text)
     assert line.hits == 100_000 + 3 * 200_000 + 3 * 50_000
     assert line.self > 0
+
+
+@tried_again
+def test_a_long_stay_after_a_fork_is_found(tmp_path):
+    profile = made(tmp_path, """
+    import os, time
+    def line(seconds):
+        seconds and time.sleep(seconds)
+    def main():
+        for i in range(100_000):
+            i >= 80_000 and i % 1000 == 0 and (os.fork() or os._exit(0))
+            line(0.02 if i >= 80_000 and i % 1000 == 0 else 0)
+    main()
+    """, "-p", "prog.py", *LIGHT)
+    sleep = next(each for f in profile.functions for each in f.lines if "sleep" in each.text)
+    assert sleep.hits == 100_000
+    steady(0.39e9 <= sleep.self <= 0.6e9, sleep.self)
+
+
+def test_the_thread_runs_while_something_counts(tmp_path):
+    ended = run_python(["-c", textwrap.dedent("""
+    import clineprof, os, time
+    def threads(wanted):
+        for _ in range(1000):  # the system lists a thread for a moment after it was joined
+            found = len(os.listdir("/proc/self/task"))
+            if found == wanted:
+                break
+            time.sleep(0.005)
+        return found
+    def f(wanted):
+        wanted += 0
+        return threads(wanted)
+    profile = clineprof.Profiler(tracer="light")
+    made, g = threads(1), profile(f)
+    print(made, g(2), threads(2))
+    profile.close()
+    print(threads(1), g(1))
+    again = clineprof.Profiler()
+    print(threads(1), again(f)(2))
+    again.close()
+    print(threads(1))
+    """)], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.split() == ["1", "2", "2", "1", "1", "1", "2", "1"]
 
 
 def test_a_killed_run_is_recovered(tmp_path):

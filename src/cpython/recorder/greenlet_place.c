@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlet_place.h"
 #include "cpython/compat/raised.h"
+#include "engine/light.h"
 
 /* The key in a thread's dictionary under which the program's own trace function is kept. */
 #define OWN_KEY "clineprof.greenlet"
@@ -51,5 +52,6 @@ void clp_greenlet_place_hook(const struct clp_greenlets *greenlets, struct clp_t
 void clp_greenlet_place_hook_later(struct clp_thread *thread)
 {
     thread->unhooked = true;
+    clp_light_read_next(thread);
     thread->read_span = 0;
 }

@@ -6,7 +6,6 @@
 #include "ranges.h"
 #include "tally_reads.h"
 #include "engine/light.h"
-#include "engine/light.h"
 #include "engine/parts.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
@@ -313,6 +312,7 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
         clp_line_log_expect(recorder, thread);
     if (CLP_UNLIKELY(recorder->engine.logs_lines || recorder->engine.has_ranges))
         moment.still++; /* so that clp_recorder_end_slow is called */
+    clp_light_settle(thread, moment.now); /* a read may have made it later, and a suspension does not ask */
     return moment;
 }
 

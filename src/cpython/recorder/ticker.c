@@ -15,10 +15,20 @@ static void tick(void *data)
     __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
 }
 
+/* Stops the thread, and lets the next event of each thread read the clock, as if a millisecond had passed. A long stay
+ * after that would otherwise be found some events later, and count for another line. */
+static void rest(struct clp_ticker *ticker)
+{
+    if (!ticker->helper.running)
+        return;
+    clp_helper_stop(&ticker->helper);
+    tick(&ticker->count);
+}
+
 static void before_fork(void)
 {
     if (forked != NULL)
-        clp_helper_stop(&forked->helper);
+        rest(forked);
 }
 
 static void watch_forks(void)
@@ -40,6 +50,11 @@ void clp_ticker_start(struct clp_recorder *recorder)
     ticker->helper.pages = &recorder->pages;
     ticker->helper.own_files = true;
     ticker->wanted = clp_helper_start(&ticker->helper) == 0;
+}
+
+void clp_ticker_rest(struct clp_recorder *recorder)
+{
+    rest(&recorder->ticker);
 }
 
 void clp_ticker_stop(struct clp_recorder *recorder)

@@ -10,11 +10,15 @@
  * that no time passes between two readings, and long stays there are lost. */
 void clp_ticker_start(struct clp_recorder *recorder);
 
+/* Stops it until it is missed. */
+void clp_ticker_rest(struct clp_recorder *recorder);
+
 void clp_ticker_stop(struct clp_recorder *recorder);
 
+/* Has it rested, or been stopped by a fork, while a window is open now? */
 static inline bool clp_ticker_is_missing(const struct clp_recorder *recorder)
 {
-    return CLP_UNLIKELY(!recorder->ticker.helper.running) && recorder->ticker.wanted;
+    return CLP_UNLIKELY(!recorder->ticker.helper.running) && recorder->ticker.wanted && recorder->open != 0;
 }
 
 #endif

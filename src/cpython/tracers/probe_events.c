@@ -508,7 +508,7 @@ static bool tells_waits(const struct clp_selected *selected)
         struct clp_thread *thread = clp_thread_here;                                           \
         if (thread == NULL)                                                                    \
             return event(probe, CLOCK_READ);                                                   \
-        if (clp_ticker_is_missing(probe->selected->recorder)) /* since a fork */               \
+        if (clp_ticker_is_missing(probe->selected->recorder))                                  \
             clp_ticker_start(probe->selected->recorder);                                       \
         clp_light_read(thread, probe->step, read_clock_of(probe));                             \
         PyObject *none = event(probe, CLOCK_READ);                                             \
