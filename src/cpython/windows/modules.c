@@ -5,6 +5,7 @@
 #include "cpython/recorder/greenlets.h"
 #include "device_modules.h"
 #include "readers.h"
+#include "record_calls.h"
 
 /* Lets functions count that such a module pickles by value, and those that it unpickles. Does nothing about an exception:
  * it may be another module of that name. */
@@ -31,6 +32,7 @@ static const struct interest {
     {CLP_COMPILERS_NUMBA_EVENTS, clp_compilers_meet_numba_events, false},
     {CLP_COMPILERS_NUMBA, clp_compilers_meet_numba, false},
     {CLP_COMPILERS_JAX, clp_compilers_meet_jax, false},
+    {CLP_RECORD_CALLS_MODULE, clp_record_calls_meet, false},
     {"cloudpickle.cloudpickle", meet_pickler, true},
     {"cloudpickle.cloudpickle_fast", meet_pickler, true}, /* before cloudpickle 3.0 */
     {"dill._dill", meet_pickler, true},
