@@ -417,6 +417,7 @@ jax.jit(fourth)(jnp.ones(5))  # it is compiled already
 told(fourth)
 jax.grad(square)(jnp.float16(1.0))  # jax tells of "<lambda>", which three functions are called
 told(other)
+told(fourth)
 """) == [
         "1 1 True [1]",
         "0 1 True [2]",
@@ -426,6 +427,7 @@ told(other)
         "0 1 True [1]",
         "0 1 True [1]",
         "0 3 True [2]",
+        "0 1 True [1]",
     ]
 
 

@@ -131,7 +131,8 @@ def test_names_of_torch_itself_do_not_count(tmp_path):
 plain = clineprof.Profiler()
 net = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(net.parameters(), 0.1)
-with recording(activities=[ProfilerActivity.CPU], schedule=torch.profiler.schedule(wait=0, warmup=0, active=9)) as trace:
+schedule = torch.profiler.schedule(wait=0, warmup=0, active=9)
+with recording(activities=[ProfilerActivity.CPU], schedule=schedule) as trace:
     for n in range(3):
         net(torch.rand(4)).backward()
         optimizer.step()
@@ -160,7 +161,8 @@ with record_function("closed"):
 def test_what_torch_records_does_not_change(tmp_path):
     text = """\
 def names(of):
-    return [(event.name, [child.name for child in event.cpu_children]) for event in getattr(of, "profiler", of).function_events]
+    events = getattr(of, "profiler", of).function_events
+    return [(event.name, [child.name for child in event.cpu_children]) for event in events]
 def work():
     for n in range(3):
         with record_function("outer"):

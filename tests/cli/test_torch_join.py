@@ -653,8 +653,9 @@ if __name__ == "__main__":
 def test_traces_of_ranks_and_of_workers_of_a_data_loader(tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
     (tmp_path / "ranks.py").write_text(RANKS)
+    options = ["-l", "--line-log", "--prof-child-procs", "-o", "run.lprof"]
     torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"]
-    ended = run_ckernprof(["-l", "--line-log", "--prof-child-procs", "-o", "run.lprof", *torchrun], tmp_path, timeout=300)
+    ended = run_ckernprof([*options, *torchrun], tmp_path, timeout=300)
     assert ended.code == 0, ended.err
     names = ["rank0.json", "rank1.json", "worker0.json", "worker1.json"]
     assert sorted(path.name for path in tmp_path.glob("*.json")) == names

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What numba, torch.compile and jax tell of the functions that they compile, and the counters in code of torch. C code calls
-these functions (src/cpython/windows/compilers.h)."""
+"""What numba, torch and jax tell of the functions that they compile, and the counters in code of torch. C code calls
+these functions (src/cpython/windows/compilers.h, jax_compiler.h)."""
 import opcode
 import sys
 import threading

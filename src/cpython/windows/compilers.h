@@ -8,8 +8,8 @@
  *   torch.compile  the function of torch that compiles a frame is wrapped, for the time. A hook that torch calls with
  *                  each code object that it has made puts a counter in front of that code. Where some code of a
  *                  function has no counter, the number of calls is not known.
- *   torch.jit      two functions of torch are wrapped, which torch.jit.script and torch.jit.trace call with the functions
- *                  that they compile. Neither calls nor times are known.
+ *   torch.jit      two functions of torch are wrapped, which torch.jit.script and torch.jit.trace call with what they
+ *                  compile. Neither calls nor times are known.
  *
  * Threads: the interpreter's lock protects this. */
 #ifndef CLP_COMPILERS_H

@@ -6,8 +6,8 @@
 
 #define HELPER "clineprof._boot.compiled"
 
-/* What jax calls with (event, seconds, fun_name=..) is in Python (compiled.py). jax tells of a function no more than its
- * name. Usually it traces a function just before it compiles it; not so for derivatives of what was traced before. Then
+/* What jax calls with (event, seconds, fun_name=..) is in Python (compiled.py). jax tells only the name of a function.
+ * Usually it traces a function just before it compiles it; not so for derivatives of what was traced before. Then
  * nothing is counted if several functions have the name. All are owned, and NULL until they are needed. */
 static PyObject *traced; /* {name: the code that was traced under it last, or as the only one} */
 static PyObject *shared; /* the names of several functions */

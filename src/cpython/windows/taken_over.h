@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Selected functions that compilers take over (compilers.h, jax_compiler.h): finds them by their code, and notes what is
- * known of the compiled code.
+/* Selected functions that compilers take over (compilers.h, jax_compiler.h): finds them by their code, and notes what
+ * is known of the compiled code.
  *
  * Threads: the interpreter's lock protects this. */
 #ifndef CLP_TAKEN_OVER_H
