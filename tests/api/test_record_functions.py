@@ -101,11 +101,12 @@ names = hits(profiler)
 print(names == hits(ours_too), hits(ours))
 run_all(ours.block)
 print(names == hits(ours))
+del names["first"]  # how often a `with` of several lines tells its lines depends on the interpreter
 print(names)
 """) == [
         "True {}",
         "True",
-        "{'outer': [6, 12, 6, 6], 'inner': [6, 6], 'fails': [6], 'stacked': [2], 'one': [2], 'first': [2, 2], "
+        "{'outer': [6, 12, 6, 6], 'inner': [6, 6], 'fails': [6], 'stacked': [2], 'one': [2], "
         "'second': [2], 'generator': [10, 10, 8], 'by hand': [2, 2], 'coroutine': [4, 4]}",
     ]  # fmt: skip
 
@@ -123,6 +124,49 @@ run()
 for function in clineprof.Profile(profiler.snapshot()).functions:
     print(function.name, function.line, function["hits"])
 """) == ["run 10 [5, 4]", "decorated 13 [4]"]
+
+
+def test_a_manager_of_the_programs_own_around_a_name(tmp_path):
+    """.. gets the block, not the `with` of the manager, as with blocks of ours; what that counts is right."""
+    assert printed(tmp_path, """\
+import contextlib
+@contextlib.contextmanager
+@profiler
+def made(block):
+    with block("made"):
+        yield
+class Manager:
+    @profiler
+    def __init__(self, block):
+        self.block = block("class")
+    @profiler
+    def __enter__(self):
+        self.block.__enter__()
+        return self
+    @profiler
+    def __exit__(self, *error):
+        self.block.__exit__(*error)
+@profiler
+def run(block):
+    for n in range(3):
+        with made(block):
+            n += 1
+        with Manager(block):
+            n += 1
+            with made(block):
+                n += 1
+run(record_function)
+names = [(f.name, f["hits"]) for f in clineprof.Profile(profiler.snapshot()).functions]
+profiler.remove_function(run)
+profiler.close()
+profiler = clineprof.Profiler()
+ours = clineprof.Profiler()
+for f in made.__wrapped__, Manager.__init__, Manager.__enter__, Manager.__exit__, run:
+    ours(f)
+run(ours.block)
+print([(f.name, f["hits"]) for f in clineprof.Profile(ours.snapshot()).functions] == names)
+print(dict(names)["run"])
+""") == ["True", "[4, 6, 3, 6, 3, 6, 3]"]
 
 
 def test_names_of_torch_itself_do_not_count(tmp_path):
