@@ -498,3 +498,23 @@ def test_a_childs_log_is_recovered(tmp_path):
     for name in live.name, "back.lprof":
         [log] = logs.logs_of(clineprof.load(tmp_path / name), "it").values()
         assert begins(log) == {("work", 9): 3, ("work", 10): 2}
+
+
+@pytest.mark.slow
+def test_logs_of_children_do_not_displace_that_of_the_first_process(tmp_path):
+    (tmp_path / "prog.py").write_text(CHILDREN.format(on=True) + textwrap.dedent("""
+        import glob
+        work(1)
+        for n in range(3):
+            if os.fork() == 0:
+                work(2)
+                sys.exit(0)
+            os.wait()
+        for lines in glob.glob("prog.py.lprof.*.lines"):
+            os.truncate(lines, 100 << 20)
+        """))
+    ended = run_ckernprof(["-l", "--line-log", "--prof-child-procs", "prog.py"], tmp_path)
+    assert ended.err == ("ckernprof: the logs of lines (--line-log) have no more room; those of further processes are "
+                         "missing\n")  # fmt: skip
+    first, *others = clineprof.load(tmp_path / "prog.py.lprof")._line_logs
+    assert len(first) < 1000 and [len(other) for other in others] == [100 << 20] * 2
