@@ -659,6 +659,7 @@ def test_code_with_a_counter_is_the_same_otherwise():
     """For all code of some modules, and for some that runs."""
     import argparse
     import dis
+    import inspect
     import tarfile
     import types
 
@@ -681,6 +682,8 @@ def test_code_with_a_counter_is_the_same_otherwise():
     for module in argparse, tarfile, dis:
         text = open(module.__file__).read()
         for code in code_within(compile(text, module.__file__, "exec")):
+            if not code.co_flags & inspect.CO_OPTIMIZED:
+                continue  # the body of a module or class, which torch never compiles
             made = compiled._begun_with(code, Counter())
             place = code.co_code[::2].index(dis.opmap["RESUME"]) + 1
             words = (len(made.co_code) - len(code.co_code)) // 2
