@@ -302,6 +302,8 @@ static const struct clp_option run_rows[] = {
      .help = "split times into C code, library and the rest"},
     {CLP_OPTION_SWITCH, 0, "nvtx", .field = RUN(nvtx),
      .help = "name functions for NVIDIA Nsight Systems"},
+    {CLP_OPTION_SWITCH, 0, "torch-names", .field = RUN(torch_names),
+     .help = "count blocks of PyTorch's record_function"},
     {CLP_OPTION_SWITCH, 0, "io", .field = RUN(io),
      .help = "count bytes read and written"},
     {CLP_OPTION_TEXT, 0, "counters", .argument = "LIST", .standard = "", .check = check_counters,

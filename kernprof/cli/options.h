@@ -67,6 +67,7 @@ struct clp_run_options {
     bool cpu;             /* --cpu */
     bool native;          /* --native */
     bool nvtx;            /* --nvtx */
+    bool torch_names;     /* --torch-names */
     bool io;              /* --io */
     const char *counters; /* --counters: names of faults and switches; NULL: none */
     bool tensors;         /* --tensors */

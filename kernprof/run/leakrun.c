@@ -46,7 +46,7 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
         (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves -1, the usual limit */
     PyObject *counters = PyUnicode_FromFormat("%s%s", options->io ? "io," : "",
                                               options->counters != NULL ? options->counters : "");
-    return PyObject_CallFunction(profiler_type, "zzOnzLOzONOOOOOO",
+    return PyObject_CallFunction(profiler_type, "zzOnzLOzONOOOOOOO",
                                  tracer_of(options),
                                  options->memory,
                                  options->by_statement ? Py_True : Py_False,
@@ -56,7 +56,7 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
                                  options->native ? Py_True : Py_False, Py_None,
                                  options->tensors && clp_tensors_are_there() ? Py_True : Py_False,
                                  options->cuda ? Py_True : Py_False, options->line_log ? Py_True : Py_False,
-                                 options->nvtx ? Py_True : Py_False);
+                                 options->nvtx ? Py_True : Py_False, options->torch_names ? Py_True : Py_False);
 }
 
 void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)

@@ -78,6 +78,7 @@ class Profiler:
         cuda: bool = False,
         line_log: bool = False,
         nvtx: bool = False,
+        torch_names: bool = False,
     ) -> Profiler: ...
     @property
     def running(self) -> bool: ...

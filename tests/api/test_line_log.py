@@ -10,7 +10,7 @@ import msgpack
 import pytest
 from clineprof._torch import Wrong
 from clineprof._torch import log as logs
-from harness import BUILD, TRACER, run_ckernprof, run_python
+from harness import BUILD, TRACER, run_ckernprof, run_python, run_viewer
 
 MOST = 1 << 22  # CLP_LINE_LOG_MOST
 CONTINUES = 1 << 63
@@ -372,3 +372,149 @@ def test_a_merge_keeps_the_logs_of_all_processes(tmp_path):
     both = clineprof.load(tmp_path / "a.lprof", tmp_path / "b.lprof")
     assert len(logs.logs_of(both, "both")) == 2
     assert all(begins(log) == {("work", 7): 1} for log in logs.logs_of(both, "both").values())
+
+
+# ---- child processes ---------------------------------------------------------------------------
+
+CHILDREN = TORCH + """
+import multiprocessing, os, subprocess
+@profile
+def work(n):
+    for i in range(n):
+        pass
+"""
+
+
+def by_child(folder, program, *options):
+    """{(function, line): hits} of each process, by what its log of lines says; and the whole profile."""
+    (folder / "prog.py").write_text(CHILDREN.format(on=True) + textwrap.dedent(program))
+    ended = run_ckernprof(["-l", "--line-log", "--prof-child-procs", *options, "prog.py"], folder)
+    assert (ended.code, ended.err) == (0, "")
+    profile = clineprof.load(folder / "prog.py.lprof")
+    return [begins(log) for log in logs.logs_of(profile, "it").values()], profile, ended
+
+
+def test_the_logs_of_children_are_in_the_profile(tmp_path):
+    """.. of forks, of each way in which multiprocessing starts processes, and of other programs, and their children;
+    nothing else is left in the folder."""
+    found, profile, _ = by_child(tmp_path, """
+        def more(n):
+            work(n)
+            child = multiprocessing.get_context("fork").Process(target=work, args=(n + 1,))
+            child.start()
+            child.join()
+        if __name__ == "__main__":
+            work(2)
+            ways = ("fork", 10), ("spawn", 20), ("forkserver", 30)
+            children = [multiprocessing.get_context(way).Process(target=more, args=(n,)) for way, n in ways]
+            for child in children:
+                child.start()
+            for child in children:
+                child.join()
+            if os.fork() == 0:
+                work(40)
+                sys.exit(0)
+            os.wait()
+            with open("other.py", "w") as file:
+                file.write(open("prog.py").read().split("def more")[0] + "work(50)")
+            subprocess.run([sys.executable, "other.py"], check=True)
+        """)
+    wanted = [2, 10, 11, 20, 21, 30, 31, 40, 50]
+    assert sorted(found, key=lambda each: each["work", 10]) == [{("work", 9): n + 1, ("work", 10): n} for n in wanted]
+    counted = [sum(function["hits"]) for function in profile.functions]  # other.py has a function of its own
+    assert sorted(counted) == [50 + 51, 2 * (sum(wanted) - 50) + len(wanted) - 1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.py", "prog.py", "prog.py.lprof"]
+
+
+def test_logs_of_many_children_are_swept(tmp_path):
+    """.. into the sum of those that have ended, where they are kept."""
+    found, *_ = by_child(tmp_path, """
+        work(1)
+        for n in range(200):
+            if os.fork() == 0:
+                work(2)
+                sys.exit(0)
+            os.wait()
+        """)
+    assert sorted(each["work", 10] for each in found) == [1, *[2] * 200]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prog.py", "prog.py.lprof"]
+
+
+def test_children_without_a_log(tmp_path):
+    """.. because they are killed, end by os._exit, or did not run while torch.profiler recorded, count all the same."""
+    found, profile, _ = by_child(tmp_path, """
+        work(1)
+        for end in (lambda: os._exit(0)), (lambda: os.kill(os.getpid(), 9)), sys.exit:
+            if os.fork() == 0:
+                flags._is_profiler_enabled = end is not sys.exit
+                work(2)
+                end()
+            os.wait()
+        """)
+    assert found == [{("work", 9): 2, ("work", 10): 1}]
+    assert hits(profile) == {("work", 9): 11, ("work", 10): 7}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prog.py", "prog.py.lprof"]
+
+
+def test_a_childs_log_that_cannot_be_taken_does_no_harm(tmp_path):
+    """.. a damaged one is told by the join, and another user's is none of ours."""
+    (tmp_path / "prog.py").write_text(CHILDREN.format(on=True) + textwrap.dedent("""
+        import glob, time
+        work(1)
+        if os.fork() == 0:
+            work(2)
+            sys.exit(0)
+        os.wait()
+        [lines] = glob.glob("prog.py.lprof.*.lines")
+        if sys.argv[1] == "damaged":
+            open(lines, "w").write("nothing")
+        elif sys.argv[1] == "link":
+            os.rename(lines, "other")
+            os.symlink("other", lines)
+        """))  # fmt: skip
+    for what, logs_found in ("damaged", 2), ("link", 1):
+        ended = run_ckernprof(["-l", "--line-log", "--prof-child-procs", "prog.py", what], tmp_path)
+        assert (ended.code, ended.err) == (0, "")
+        profile = clineprof.load(tmp_path / "prog.py.lprof")
+        assert len(profile._line_logs) == logs_found
+        if what == "damaged":
+            with pytest.raises(Wrong, match="has a damaged log of lines"):
+                logs.logs_of(profile, "it")
+        assert hits(profile) == {("work", 9): 5, ("work", 10): 3}
+
+
+def test_a_childs_log_is_recovered(tmp_path):
+    """.. with its live file, when the run is killed and nobody adds them up."""
+    (tmp_path / "prog.py").write_text(CHILDREN.format(on=True) + textwrap.dedent("""
+        if os.fork() == 0:
+            work(2)
+            sys.exit(0)
+        os.wait()
+        os.kill(os.getpid(), 9)
+        """))
+    run_ckernprof(["-l", "--line-log", "--prof-child-procs", "prog.py"], tmp_path)
+    [live] = tmp_path.glob("prog.py.lprof.*.live")
+    assert run_viewer(["recover", live.name, "-o", "back.lprof"], tmp_path).code == 0
+    for name in live.name, "back.lprof":
+        [log] = logs.logs_of(clineprof.load(tmp_path / name), "it").values()
+        assert begins(log) == {("work", 9): 3, ("work", 10): 2}
+
+
+@pytest.mark.slow
+def test_logs_of_children_do_not_displace_that_of_the_first_process(tmp_path):
+    (tmp_path / "prog.py").write_text(CHILDREN.format(on=True) + textwrap.dedent("""
+        import glob
+        work(1)
+        for n in range(3):
+            if os.fork() == 0:
+                work(2)
+                sys.exit(0)
+            os.wait()
+        for lines in glob.glob("prog.py.lprof.*.lines"):
+            os.truncate(lines, 100 << 20)
+        """))
+    ended = run_ckernprof(["-l", "--line-log", "--prof-child-procs", "prog.py"], tmp_path)
+    assert ended.err == ("ckernprof: the logs of lines (--line-log) have no more room; those of further processes are "
+                         "missing\n")  # fmt: skip
+    first, *others = clineprof.load(tmp_path / "prog.py.lprof")._line_logs
+    assert len(first) < 1000 and [len(other) for other in others] == [100 << 20] * 2

@@ -317,8 +317,186 @@ def test_jax_compiles_what_it_compiles_alone(tmp_path):
     write(tmp_path, JAX)
     ended = profiled(tmp_path, "main", env={"JAX_PLATFORMS": "cpu"}, timeout=300)
     assert compilers(ended) == dict.fromkeys(["squared", "Model.step"], "jax.jit")
-    assert complaints(ended) == told(ended) and compiled(ended) == {"squared": (0, 0), "Model.step": (0, 0)}
+    assert complaints(ended) == told(ended) and compiled(ended) == {"squared": (6, 2), "Model.step": (3, 1)}
     assert [hits(ended, name) for name in ("squared", "Model.step", "plain", "never")] == [2, 1, 2, 1]
+
+
+JAX_COUNTS = f"""\
+import functools, threading
+import clineprof
+import jax
+import jax.numpy as jnp
+profiler = clineprof.Profiler(tracer={TRACER!r})
+def f(x):
+    return x * 2
+def g(x):
+    return inner(x) + 1
+jitted, inner = jax.jit(profiler(f)), jax.jit(profiler(lambda x: x - 1))
+outer = jax.jit(profiler(g))
+def told(function=f):
+    functions = {{each.line: each for each in clineprof.Profile(profiler.snapshot()).functions}}
+    each = functions[function.__code__.co_firstlineno]
+    print(each.compiled_calls, each.compilations, each.compile_time > 0, each["hits"])
+"""
+
+
+def jax_told(tmp_path, text):
+    pytest.importorskip("jax", reason="jax is not here")
+    (tmp_path / "main.py").write_text(JAX_COUNTS + text)
+    env = {"JAX_PLATFORMS": "cpu", "PYTHONPATH": str(BUILD / "python")}
+    ended = run_python(["main.py"], tmp_path, env=env, timeout=300)
+    assert (ended.err, ended.code) == ("", 0)
+    return ended.out.splitlines()
+
+
+def test_what_jax_compiles_within_other_functions(tmp_path):
+    """.. is no compilation of its own, and no call; in threads, and of partial objects, all counts. Calls that fail do
+    not, nor do those that count lines because jax is off, or that come while the profiler does not count."""
+    assert jax_told(tmp_path, """\
+for n in range(4):
+    outer(1.0)
+told(g)
+told(inner.__wrapped__)
+threads = [threading.Thread(target=lambda: [jitted(float(n)) for n in range(50)]) for _ in range(3)]
+jitted(0.0)
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+told()
+try:
+    jitted("text")
+except TypeError:
+    pass
+with jax.disable_jit():
+    jitted(5.0)
+profiler.stop()
+jitted(jnp.ones(7))
+profiler.start()
+told()
+def two(a, b):
+    return a * b
+part = jax.jit(functools.partial(profiler(two), 3.0))
+part(1.0), part(2.0)
+told(two)
+""") == [
+        "4 1 True [1]",
+        "0 0 False [1]",
+        "151 1 True [1]",
+        "151 1 True [2]",
+        "2 1 True [1]",
+    ]
+
+
+def test_jax_functions_whose_calls_are_not_known(tmp_path):
+    """.. because jax.grad or jax.lax.scan traces them, or a program compiles them itself: compilations count alone."""
+    assert jax_told(tmp_path, """\
+jitted(1.0)
+told()
+lowered = jitted.lower(jnp.ones(3))
+told()
+lowered.compile()(jnp.ones(3))
+told()
+other = profiler(lambda x: x * x)
+square = jax.jit(other)
+square(1.0)
+told(other)
+jax.grad(square)(1.0)
+told(other)
+def step(carry, x):
+    return jitted_too(carry), x
+third = profiler(lambda x: x + 2)
+jitted_too = jax.jit(third)
+jitted_too(1.0)
+jax.lax.scan(step, 0.0, jnp.ones(3))
+told(third)
+fourth = profiler(lambda x: x + 3)
+old = jax._src.pjit._cpp_pjit.__self__(fourth, jitted_too._jit_info)  # as one that was made before
+old(jnp.ones(5))
+jax.jit(fourth)(jnp.ones(5))  # it is compiled already
+told(fourth)
+jax.grad(square)(jnp.float16(1.0))  # jax tells of "<lambda>", which three functions are called
+told(other)
+told(fourth)
+""") == [
+        "1 1 True [1]",
+        "0 1 True [2]",
+        "0 2 True [2]",
+        "1 1 True [1]",
+        "0 3 True [1]",
+        "0 1 True [1]",
+        "0 1 True [1]",
+        "0 3 True [2]",
+        "0 1 True [1]",
+    ]
+
+
+# ---- torch.jit ---------------------------------------------------------------------------------
+
+TORCH_JIT = """\
+import inspect
+import torch
+
+def helper(x):
+    return x * 2
+
+@torch.jit.script
+def scripted(x):
+    return helper(x) + 1
+
+class Part(torch.nn.Module):
+    def forward(self, x):
+        return self.more(x) - 1
+    def more(self, x):
+        return x + 1
+    @torch.jit.ignore
+    def left_out(self, x):
+        return x
+
+class Net(torch.nn.Module):
+    def __init__(self, part):
+        super().__init__()
+        self.part = part()
+    def forward(self, x):
+        return self.part(x)
+
+class Traced(torch.nn.Module):
+    def forward(self, x):
+        return x * x
+
+class Last(torch.nn.Module):
+    def both(self, x):
+        return x * 3
+
+def traced(x):
+    return x + 5
+
+def never(x):
+    return x
+
+ones = torch.ones(1)
+script, trace = torch.jit.script(Net(Part)), torch.jit.trace(Net(Traced), ones)
+some = torch.jit.trace(traced, ones), torch.jit.trace(traced, example_kwarg_inputs={"x": ones})
+last = torch.jit.trace_module(Last(), {"both": ones})
+print([float(f(ones)) for f in (scripted, script, trace, *some, last.both, never)])
+print([list(inspect.signature(function).parameters) for function in (torch.jit.trace, torch.jit.script)])
+print(scripted.graph, script.graph, trace.graph)
+"""
+
+
+@pytest.mark.slow
+def test_functions_of_torch_jit_are_named(tmp_path):
+    """.. with what they call, as far as torch.jit compiles it."""
+    pytest.importorskip("torch", reason="torch is not here")
+    write(tmp_path, TORCH_JIT)
+    ended = profiled(tmp_path, "main", env={"PYTHONWARNINGS": "ignore"}, timeout=300)
+    assert compilers(ended) == {
+        **dict.fromkeys(["helper", "scripted", "Part.forward", "Part.more"], "torch.jit.script"),
+        **dict.fromkeys(["Traced.forward", "Last.both", "traced"], "torch.jit.trace"),
+        "Net.forward": "torch.jit.trace",  # the last one counts
+    }
+    assert complaints(ended) == told(ended)
+    assert hits(ended, "helper") == hits(ended, "Part.more") == 0 < hits(ended, "traced")
 
 
 # ---- torch.compile -----------------------------------------------------------------------------
@@ -481,6 +659,7 @@ def test_code_with_a_counter_is_the_same_otherwise():
     """For all code of some modules, and for some that runs."""
     import argparse
     import dis
+    import inspect
     import tarfile
     import types
 
@@ -503,6 +682,8 @@ def test_code_with_a_counter_is_the_same_otherwise():
     for module in argparse, tarfile, dis:
         text = open(module.__file__).read()
         for code in code_within(compile(text, module.__file__, "exec")):
+            if not code.co_flags & inspect.CO_OPTIMIZED:
+                continue  # the body of a module or class, which torch never compiles
             made = compiled._begun_with(code, Counter())
             place = code.co_code[::2].index(dis.opmap["RESUME"]) + 1
             words = (len(made.co_code) - len(code.co_code)) // 2

@@ -41,6 +41,24 @@ for thread in threads: thread.join()
     assert (ran.hits("counted"), ran.hits("left")) == (800_000, 8)
 
 
+def test_threads_of_a_program_with_an_audit_hook(script):
+    """The tracer settrace may cause an event of its own in a new thread, before that has run any Python code."""
+    ran = Ran(script, '''
+import sys, threading
+told = []
+sys.addaudithook(lambda event, arguments: told.append(event))
+
+@profile
+def work():
+    return 1           # ran
+
+for i in range(20):
+    thread = threading.Thread(target=work)
+    thread.start(), thread.join()
+''')
+    assert ran.hits("ran") == 20
+
+
 MAKERS = {
     "threading": """
 for i in range(20):

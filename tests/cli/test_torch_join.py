@@ -610,3 +610,58 @@ steps.total.write("run.lprof")
     assert [row.split()[0] for row in out.splitlines() if "return x.add(1)" in row] == ["4"]
 
 
+RANKS = """
+import os
+import torch
+from torch.profiler import ProfilerActivity, profile as torch_profile
+from torch.utils.data import DataLoader
+
+class Numbers:
+    def __len__(self):
+        return 4
+    @profile
+    def __getitem__(self, number):
+        return torch.ones(4) * number
+
+@profile
+def train(batch):
+    hidden = batch * 2
+    return hidden.sum()
+
+def begin(number):
+    global recorded
+    recorded = torch_profile(activities=[ProfilerActivity.CPU])
+    recorded.__enter__()
+
+def collate(numbers):
+    if int(numbers[0][0]) == 3:
+        recorded.__exit__(None, None, None)
+        recorded.export_chrome_trace("worker%s.json" % os.environ["RANK"])
+    return torch.stack(numbers)
+
+if __name__ == "__main__":
+    for batch in DataLoader(Numbers(), 1, num_workers=1, worker_init_fn=begin, collate_fn=collate):
+        pass
+    with torch_profile(activities=[ProfilerActivity.CPU]) as prof:
+        for number in range(int(os.environ["RANK"]) + 2):
+            train(torch.ones(8))
+    prof.export_chrome_trace("rank%s.json" % os.environ["RANK"])
+"""
+
+
+@pytest.mark.slow
+def test_traces_of_ranks_and_of_workers_of_a_data_loader(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    (tmp_path / "ranks.py").write_text(RANKS)
+    options = ["-l", "--line-log", "--prof-child-procs", "-o", "run.lprof"]
+    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"]
+    ended = run_ckernprof([*options, *torchrun], tmp_path, timeout=300)
+    assert ended.code == 0, ended.err
+    names = ["rank0.json", "rank1.json", "worker0.json", "worker1.json"]
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == names
+    for name, operators in zip(names, [2, 3, 4, 4]):
+        rows = [line.split() for line in join(tmp_path, traces=[name]).out.splitlines() if ".py:" in line]
+        of_worker = {"ranks.py:12": operators * 2}  # ones and mul
+        of_rank = {"ranks.py:16": operators, "ranks.py:17": operators}
+        assert {row[5]: int(row[0]) for row in rows} == (of_worker if "worker" in name else of_rank)
+    assert len(clineprof.load(tmp_path / "run.lprof")._line_logs) == 4

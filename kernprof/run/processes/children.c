@@ -4,6 +4,7 @@
 #include "cpython/recorder/own_work.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
+#include "formats/live/live_lines.h"
 #include "family.h"
 #include "liverun.h"
 #include "naming.h"
@@ -33,6 +34,33 @@ static void note_name(const struct clp_recording *recording)
     PyErr_Clear();
     Py_XDECREF(process);
     Py_XDECREF(name);
+}
+
+/* Writes the process's log of lines, which the live file does not have. */
+static void write_lines(const struct clp_recording *recording)
+{
+    const char *path = clp_buf_text(&recording->live.path);
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile log;
+    struct clp_fault fault;
+
+    clp_profile_init(&log, &mem);
+    if (clp_profiler_line_log(recording->profiler, &log) == CLP_OK &&
+        clp_live_lines_write(path, &log, recording->rights, &fault) != CLP_OK)
+        clp_recording_complain(recording, "cannot write the log of lines beside", path, &fault);
+    clp_profile_clear(&log);
+}
+
+/* Is called when a child of multiprocessing ends, which runs no atexit functions. */
+static PyObject *ended(PyObject *capsule, PyObject *nothing)
+{
+    const struct clp_recording *recording = PyCapsule_GetPointer(capsule, NULL);
+
+    (void)nothing;
+    if (recording != NULL && recording->live.live != NULL && recording->live.process == clp_identity_self())
+        write_lines(recording);
+    PyErr_Clear();
+    Py_RETURN_NONE;
 }
 
 static PyObject *named(PyObject *capsule, PyObject *nothing)
@@ -81,6 +109,7 @@ static PyMethodDef methods[] = {
     {"forked", forked, METH_NOARGS, NULL},
     {"named", named, METH_NOARGS, NULL},
     {"has_forked", has_forked, METH_NOARGS, NULL},
+    {"ended", ended, METH_NOARGS, NULL},
 };
 
 #define METHODS (sizeof methods / sizeof *methods)
@@ -91,7 +120,8 @@ PyObject *clp_children_callbacks(struct clp_recording *recording)
     PyObject *tuple = capsule != NULL ? PyTuple_New(METHODS) : NULL;
 
     for (size_t i = 0; tuple != NULL && i < METHODS; i++) {
-        PyObject *function = PyCFunction_New(&methods[i], capsule);
+        bool wanted = methods[i].ml_meth != ended || clp_profiler_logs_lines(recording->profiler);
+        PyObject *function = wanted ? PyCFunction_New(&methods[i], capsule) : Py_NewRef(Py_None);
         if (function == NULL)
             Py_CLEAR(tuple);
         else
@@ -159,6 +189,8 @@ void clp_children_leave(struct clp_recording *recording)
         return;
     note_name(recording);
     clp_device_time_end(); /* the live file is what is left of a child */
+    if (clp_profiler_function_count(recording->profiler) != 0)
+        write_lines(recording);
     if (clp_profiler_function_count(recording->profiler) == 0)
         clp_liverun_end(&recording->live, recording->program, true);
     else if (getpid() % CHILDREN_PER_SWEEP == 0)

@@ -3,6 +3,7 @@
 #include "profile/profile_merge.h"
 #include "os/file.h"
 #include "os/filelock.h"
+#include "formats/live/live_lines.h"
 #include "formats/live/live_peek.h"
 #include "formats/live/live_reader.h"
 #include "os/proc.h"
@@ -182,6 +183,23 @@ static void add_name(struct clp_buf *names, const char *path)
     clp_buf_add(names, path, strlen(path) + 1);
 }
 
+/* Adds the names of a live file and of the log of lines beside it. */
+static void add_live_name(struct clp_buf *names, const char *path)
+{
+    add_name(names, path);
+    if (clp_live_lines_name(path, names))
+        clp_buf_add(names, "", 1);
+}
+
+static size_t log_bytes(const struct clp_profile *profile)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < profile->line_log_count; i++)
+        bytes += profile->line_logs[i].count;
+    return bytes;
+}
+
 static clp_status merge_one(struct clp_profile *sum, struct clp_profile *one,
                             const struct clp_live_about *about)
 {
@@ -242,6 +260,23 @@ static void say_incomplete(const struct adding *adding, const struct clp_live_ab
                                     "functions that it selected later are missing", (unsigned long long)about->pid);
 }
 
+/* Drops the logs of lines of a process that would displace older ones, such as that of the first process. */
+static void bound_logs(const struct adding *adding, struct clp_profile *one)
+{
+    static bool complained;
+    size_t most = CLP_PROFILE_LINE_LOG_BYTES;
+
+    if (!adding->final)
+        most -= most / 4; /* the sum finds room beside the log of the first process */
+    if (log_bytes(adding->sum) + log_bytes(one) <= most)
+        return;
+    if (!complained)
+        clp_console_complain(adding->recording->program, "the logs of lines (--line-log) have no more room; those of "
+                                                         "further processes are missing");
+    complained = true;
+    clp_profile_drop_line_logs(one);
+}
+
 static clp_status read_file(const struct adding *adding, const char *path)
 {
     struct clp_live_about about;
@@ -252,10 +287,11 @@ static clp_status read_file(const struct adding *adding, const char *path)
     clp_status status = clp_live_read(path, NULL, &one, &about, &fault);
     if (status == CLP_OK) {
         say_incomplete(adding, &about);
+        bound_logs(adding, &one);
         status = merge_one(adding->sum, &one, &about);
         bool ended = (!about.running && !about.unknown) || strcmp(about.name, CLP_RECORDING_SERVER) == 0;
         if (ended && status == CLP_OK) /* otherwise the file stays, and can be recovered */
-            add_name(adding->summed, path);
+            add_live_name(adding->summed, path);
         else if (!ended && one.function_count != 0) /* multiprocessing's resource tracker never has functions */
             say_running(adding->recording, path, &about, one.meta.events != 0);
     } else {
@@ -295,7 +331,7 @@ static clp_status add_file(const struct adding *adding, const char *path, struct
         return CLP_OK;
     if (!has_row(adding->sum, header))
         return read_file(adding, path);
-    add_name(adding->summed, path);
+    add_live_name(adding->summed, path);
     return CLP_OK;
 }
 

@@ -3,6 +3,7 @@
  *
  *   OUTFILE.FAMILY.PID.live     a process's live file; FAMILY is "4711-9f3c2a1b5d7e": the number of the process that
  *                               the run began with, and a random number that no other run has (clp_run_id)
+ *   OUTFILE.FAMILY.PID.lines    its log of lines, which it writes at its end (live_lines.h)
  *   OUTFILE.FAMILY.ended.lprof  the sum of many processes that have ended, so that their files do not pile up
  *
  * Moving files of ended processes into that sum is called a sweep. A sum lists its processes by number and start time,

@@ -62,6 +62,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l pdb-mmem -r -d 'stop in 
 complete -c ckernprof -n '__ckernprof_takes_options' -l cpu -d 'split times into CPU and waiting'
 complete -c ckernprof -n '__ckernprof_takes_options' -l native -d 'split times into C code, library and the rest'
 complete -c ckernprof -n '__ckernprof_takes_options' -l nvtx -d 'name functions for NVIDIA Nsight Systems'
+complete -c ckernprof -n '__ckernprof_takes_options' -l torch-names -d 'count blocks of PyTorch\'s record_function'
 complete -c ckernprof -n '__ckernprof_takes_options' -l io -d 'count bytes read and written'
 complete -c ckernprof -n '__ckernprof_takes_options' -l counters -r -d 'count faults, switches, or both: faults,switches'
 complete -c ckernprof -n '__ckernprof_takes_options' -l tensors -d 'count the memory of PyTorch\'s tensors'

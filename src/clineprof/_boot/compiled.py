@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What numba and torch.compile tell of the functions that they compile, and the counters in code of torch. C code calls
-these functions (src/cpython/windows/compilers.h)."""
+"""What numba, torch and jax tell of the functions that they compile, and the counters in code of torch. C code calls
+these functions (src/cpython/windows/compilers.h, jax_compiler.h)."""
 import opcode
 import sys
 import threading
@@ -24,6 +24,27 @@ def listen_to_numba(event, compiled):
                 compiled(getattr(told.data["dispatcher"], "py_func", None), end - begin)
 
     event.register("numba:compile", Compilations())
+
+
+def traced_by_torch(function):
+    """The code of what torch.jit.trace compiles when it compiles this function: also all parts of a model whose method
+    the function is."""
+    model = getattr(function, "__self__", None)
+    parts = model.modules() if isinstance(model, sys.modules["torch"].nn.Module) else ()
+    return [getattr(each, "__code__", None) for each in [function, *(part.forward for part in parts)]]
+
+
+def listen_to_jax(compiled):
+    """Calls compiled(name, nanoseconds, times) when jax has traced, lowered or compiled a function of this name; times
+    is 1 when it has compiled it, else 0."""
+
+    def spent(event, seconds, fun_name="", **_):
+        if event.startswith("/jax/core/compile/") and event.endswith("_duration"):
+            # "jit(f)" or, when f was traced, "f"
+            name = fun_name[fun_name.index("(") + 1 : -1] if fun_name.endswith(")") else fun_name
+            compiled(name, round(seconds * 1e9), int(event.endswith("/backend_compile_duration")))
+
+    sys.modules["jax._src.monitoring"].register_event_duration_secs_listener(spent)
 
 
 def _codes(told):

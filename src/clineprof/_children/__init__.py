@@ -15,11 +15,12 @@ SEPARATOR, ESCAPE = "\x1f", "\x1e"
 
 
 def begin(settings, callbacks):
-    """Lets forked and spawned children take part. `callbacks` are three functions: one to call in a fork, one to call
-    in a fork when multiprocessing has named it, and one to call in its parent. `settings` is what spawned processes
-    need to know; it is None in a spawned process, because its environment holds the settings already."""
-    forked, named, has_forked = callbacks
-    os.register_at_fork(after_in_child=lambda: _after_fork(forked, named),
+    """Lets forked and spawned children take part. `callbacks` are four functions: one to call in a fork, one to call
+    in a fork when multiprocessing has named it, one to call in its parent, and one to call when multiprocessing ends
+    a fork, or None. `settings` is what spawned processes need to know; it is None in a spawned process, because its
+    environment holds the settings already."""
+    forked, named, has_forked, ended = callbacks
+    os.register_at_fork(after_in_child=lambda: _after_fork(forked, named, ended),
                         after_in_parent=has_forked)  # fmt: skip
     if settings is not None:
         os.environ[VARIABLE] = SEPARATOR.join(map(_escaped, settings))
@@ -45,12 +46,18 @@ def join():
             os.getpid(), str(error).encode("utf-8", "backslashreplace")))
 
 
-def _after_fork(forked, named):
+def _after_fork(forked, named, ended):
     forked()
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         # multiprocessing calls this when the process has its name; the first argument must stay alive
-        util.register_after_fork(named, lambda named: named())
+        util.register_after_fork(named, lambda named: _has_name(named, ended, util))
+
+
+def _has_name(named, ended, util):
+    named()
+    if ended is not None:
+        util.Finalize(None, ended, exitpriority=-1000)  # behind what the program does at the end
 
 
 def is_own():

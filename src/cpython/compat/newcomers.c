@@ -18,14 +18,30 @@ static bool is_new(const PyThreadState *state)
            state->interp == PyInterpreterState_Main();
 }
 
+/* Tells of the thread. An audit hook of the program may run Python code meanwhile, for which the thread gets a stack of
+ * frames. The interpreter is about to replace that stack, so it is given back. */
+static void meet(PyThreadState *state)
+{
+    static _Thread_local bool meeting;
+
+    if (meeting)
+        return;
+    meeting = true;
+    on_newcomer(newcomer_data);
+    meeting = false;
+    _PyStackChunk *made = state->datastack_chunk;
+    state->datastack_chunk = NULL;
+    if (made != NULL)
+        behind.free(behind.ctx, made, made->size);
+}
+
 static void *take_pages(void *context, size_t bytes)
 {
     void *pages = behind.alloc(behind.ctx, bytes);
 
     (void)context;
-    if (on_newcomer != NULL && pages != NULL && bytes < LEAST_ARENA &&
-        is_new(clp_compat_state_if_any()))
-        on_newcomer(newcomer_data);
+    if (on_newcomer != NULL && pages != NULL && bytes < LEAST_ARENA && is_new(clp_compat_state_if_any()))
+        meet(clp_compat_state_if_any());
     return pages;
 }
 
@@ -35,11 +51,11 @@ static void give_pages(void *context, void *pages, size_t bytes)
     behind.free(behind.ctx, pages, bytes);
 }
 
-void clp_newcomers_meet(void (*meet)(void *data), void *data)
+void clp_newcomers_meet(void (*told)(void *data), void *data)
 {
     newcomer_data = data;
-    on_newcomer = meet;
-    if (behind.alloc != NULL || meet == NULL)
+    on_newcomer = told;
+    if (behind.alloc != NULL || told == NULL)
         return;
     PyObject_GetArenaAllocator(&behind);
     PyObject_SetArenaAllocator(&(PyObjectArenaAllocator){NULL, take_pages, give_pages});

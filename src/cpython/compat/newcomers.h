@@ -10,9 +10,9 @@
 
 #if CLP_HAS_FRAME_STACKS
 
-/* Makes meet(data) be called in each new thread of the main interpreter, before the thread's first frame begins and
- * with the interpreter's lock held. `meet` must not raise. NULL ends the calls. */
-void clp_newcomers_meet(void (*meet)(void *data), void *data);
+/* Makes told(data) be called in each new thread of the main interpreter, before the thread's first frame begins and
+ * with the interpreter's lock held. `told` must not raise. NULL ends the calls. */
+void clp_newcomers_meet(void (*told)(void *data), void *data);
 
 #endif
 

@@ -34,16 +34,16 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
 {
     static char *names[] = {"tracer", "memory", "by_statement", "heap", "leaks",
                             "leak_limit", "started", "source", "cpu", "counters", "native", "context",
-                            "tensors", "cuda", "line_log", "nvtx", NULL};
+                            "tensors", "cuda", "line_log", "nvtx", "torch_names", NULL};
     struct clp_wishes wishes = {.leak_limit = -1, .started = true};
     PyObject *memory = NULL; /* borrowed */
     const char *counters = "";
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspOpppp:Profiler", names, &wishes.tracer,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOpnzLpzpspOppppp:Profiler", names, &wishes.tracer,
                                      &memory, &wishes.by_statement, &wishes.heap, &wishes.leaks,
                                      &wishes.leak_limit, &wishes.started, &wishes.source, &wishes.cpu,
                                      &counters, &wishes.native, &wishes.context, &wishes.tensors, &wishes.cuda,
-                                     &wishes.line_log, &wishes.nvtx) ||
+                                     &wishes.line_log, &wishes.nvtx, &wishes.torch_names) ||
         !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) ||
         !clp_setup_read_counters(counters, &wishes.tallies))
         return NULL;
@@ -662,7 +662,7 @@ static PyType_Slot profiler_slots[] = {
     {Py_tp_doc,
      "Profiler(tracer=None, memory=True, by_statement=False, heap=0, leaks=None, leak_limit=-1, "
      "started=True, source=None, cpu=False, counters='', native=False, context=None, "
-     "tensors=False, cuda=False, line_log=False, nvtx=False)\n--\n\n"
+     "tensors=False, cuda=False, line_log=False, nvtx=False, torch_names=False)\n--\n\n"
      "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
      "any number at once; each has its own functions, windows and numbers.\n\n"
      "tracer: 'probe', 'monitoring', 'settrace', 'light' (times are estimates); the first Profiler chooses.\n"
@@ -678,7 +678,8 @@ static PyType_Slot profiler_slots[] = {
      "native: how much of each line's time passes in C code and in library functions that it calls?\n"
      "context: a contextvars.ContextVar; only bodies count that begin or resume where it holds this Profiler.\n"
      "tensors, cuda, line_log: are tensors, devices and the order of lines recorded? See docs/training.md.\n"
-     "nvtx: are functions and blocks ranges for NVIDIA Nsight Systems?\n\n"
+     "nvtx: are functions and blocks ranges for NVIDIA Nsight Systems?\n"
+     "torch_names: are the program's `with torch.profiler.record_function(..):` blocks of this Profiler?\n\n"
      "ValueError: no such tracer or memory. RuntimeError: another Profiler of the process has chosen\n"
      "otherwise, or the interpreter or another tool leaves no place."},
     {Py_tp_new, profiler_new},

@@ -21,6 +21,7 @@ struct clp_profiler {
     enum clp_kept_source source; /* whose text its profile has */
     bool has_heap;
     bool ended;               /* the program is over: nothing more is selected */
+    struct clp_profiler *next_named; /* borrowed: in the list of those that want torch's names (torch_names.h) */
     double started;           /* seconds since 1970 */
     uint64_t start_nanos;     /* CLOCK_MONOTONIC at `started` */
 };
@@ -28,6 +29,13 @@ struct clp_profiler {
 static inline struct clp_profiler *clp_profiler_of(PyObject *object)
 {
     return (struct clp_profiler *)object;
+}
+
+/* Does the profiler take blocks now? A block that begins outside windows costs nothing, and does not count if a window
+ * opens within it. */
+static inline bool clp_profiler_takes_blocks(const struct clp_profiler *self)
+{
+    return self->window.recorder != NULL && !self->ended && self->window.open;
 }
 
 #endif

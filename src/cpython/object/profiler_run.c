@@ -159,6 +159,18 @@ PyObject *clp_profiler_left_out(PyObject *profiler)
     return clp_profiler_of(profiler)->left_out;
 }
 
+bool clp_profiler_logs_lines(PyObject *profiler)
+{
+    return clp_profiler_of(profiler)->window.line_log;
+}
+
+clp_status clp_profiler_line_log(PyObject *profiler, struct clp_profile *profile)
+{
+    const struct clp_code_window *window = &clp_profiler_of(profiler)->window;
+
+    return window->line_log ? clp_line_log_fill(window->recorder, &window->view, profile) : CLP_OK;
+}
+
 bool clp_profiler_may_go_live(PyObject *profiler)
 {
     return clp_process_recorder()->live.pages == NULL && clp_profiler_of(profiler)->window.view.count == 0;

@@ -11,6 +11,11 @@
  * counts as if it ended now. CLP_NO_MEMORY leaves a part in it. */
 clp_status clp_profiler_snapshot(PyObject *profiler, struct clp_profile *profile);
 
+/* Adds the profiler's log of lines alone, if it has one. CLP_NO_MEMORY: nothing was added. */
+clp_status clp_profiler_line_log(PyObject *profiler, struct clp_profile *profile);
+/* Does it want one? */
+bool clp_profiler_logs_lines(PyObject *profiler);
+
 /* Has the profiler selected nothing yet, and has no profiler of the process a live file? */
 bool clp_profiler_may_go_live(PyObject *profiler);
 

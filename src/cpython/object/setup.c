@@ -14,6 +14,7 @@
 #include "cpython/code/statements.h"
 #include "cpython/tracers/tracers.h"
 #include "cpython/compat/turn.h"
+#include "torch_names.h"
 
 /* The recorder of the process, made for the first profiler. It is never freed: code objects, the ends of other
  * threads, and the interpreter's slot for code data point to it. */
@@ -240,6 +241,8 @@ static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
     Py_XDECREF(statements);
     if (done)
         say_no_tensors(wishes);
+    if (done && wishes->torch_names != 0)
+        clp_torch_names_start(self);
     return done && (!wishes->started || clp_code_window_open(&self->window));
 }
 
@@ -269,6 +272,7 @@ void clp_setup_undo(struct clp_profiler *self)
 {
     struct clp_recorder *recorder = self->window.recorder;
 
+    clp_torch_names_stop(self);
     if (recorder == NULL)
         return;
     if (self->has_heap)

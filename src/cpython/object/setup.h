@@ -15,6 +15,7 @@ struct clp_wishes {
     int cpu;            /* not 0: processor time and waiting are measured */
     int native;         /* not 0: the time of what lines call is measured */
     int nvtx;           /* not 0: functions and blocks are ranges of NVTX */
+    int torch_names;    /* not 0: names that the program gives to torch are blocks */
     uint32_t tallies;   /* a sum of enum clp_tally_source */
     int tensors;        /* not 0: the memory of tensors is counted */
     int cuda;           /* not 0: what GPUs do is counted */

@@ -3,7 +3,9 @@
 #include "cpython/tracers/block_events.h"
 #include "cpython/windows/blocks.h"
 #include "cpython/recorder/own_work.h"
+#include "frame_of_with.h"
 #include "setup.h"
+#include "torch_names.h"
 
 /* The context manager of `with profile.block("name"):`. Its __enter__ is no Python function, so the running
  * frame is that of the `with`. */
@@ -25,54 +27,6 @@ static void block_free(PyObject *self)
     Py_XDECREF(block->record);
     type->tp_free(self);
     Py_DECREF(type);
-}
-
-/* Is the frame's function defined in this module? */
-static bool is_of(PyFrameObject *frame, const char *module)
-{
-    PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-    PyObject *name = globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
-    bool is_it = name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, module) == 0;
-
-    Py_XDECREF(globals);
-    return is_it;
-}
-
-static bool is_called(PyFrameObject *frame, const char *name)
-{
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    bool is_it = PyUnicode_CompareWithASCIIString(code->co_name, name) == 0;
-
-    Py_DECREF(code);
-    return is_it;
-}
-
-/* Does the frame only enter a block for another frame? contextlib's ExitStack does, and so does the `profile`
- * of `from clineprof import profile`. */
-static bool is_between(PyFrameObject *frame)
-{
-    return is_of(frame, "contextlib") ||
-           ((is_called(frame, "__enter__") || is_called(frame, "__exit__")) && is_of(frame, "clineprof._global"));
-}
-
-/* The frame of the `with`, a new reference. */
-static PyFrameObject *frame_of_with(void)
-{
-    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
-
-    while (frame != NULL && is_between(frame)) {
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        Py_DECREF(frame);
-        frame = back;
-    }
-    return frame;
-}
-
-/* Does the profiler take blocks now? A block that begins outside windows costs nothing, and does not count if a
- * window opens within it. */
-static bool takes_blocks(const struct clp_profiler *self)
-{
-    return self->window.recorder != NULL && !self->ended && self->window.open;
 }
 
 /* Opens a block and begins it. NULL with an exception set, or without one because another thread has closed the
@@ -113,8 +67,10 @@ static PyObject *begin_record(PyObject *name)
     PyObject *autograd = torch_that_records();
     PyObject *module = autograd != NULL ? PyObject_GetAttrString(autograd, "profiler") : NULL;
     PyObject *record = module != NULL ? PyObject_CallMethod(module, "record_function", "O", name) : NULL;
+    bool before = clp_torch_names_ignore(true); /* the block is there already */
     PyObject *entered = record != NULL ? PyObject_CallMethod(record, "__enter__", NULL) : NULL;
 
+    (void)clp_torch_names_ignore(before);
     if (entered == NULL)
         Py_CLEAR(record);
     PyErr_Clear();
@@ -140,13 +96,13 @@ static void end_record(PyObject *record)
 static PyObject *block_enter(PyObject *self, PyObject *nothing)
 {
     struct block *block = (struct block *)self;
-    PyFrameObject *frame = frame_of_with();
+    PyFrameObject *frame = clp_frame_of_with();
     struct clp_stay *stay = NULL;
 
     (void)nothing;
     if (block->record == NULL)
         block->record = begin_record(block->name);
-    if (block->stay == NULL && frame != NULL && takes_blocks(clp_profiler_of(block->profiler)))
+    if (block->stay == NULL && frame != NULL && clp_profiler_takes_blocks(clp_profiler_of(block->profiler)))
         stay = open_block(clp_profiler_of(block->profiler), frame, block->name);
     if (block->stay == NULL)
         block->stay = stay;
@@ -213,10 +169,10 @@ PyObject *clp_with_block_new(PyObject *self, PyObject *name)
 
 PyObject *clp_with_block_enter(PyObject *self, PyObject *nothing)
 {
-    PyFrameObject *frame = frame_of_with();
+    PyFrameObject *frame = clp_frame_of_with();
 
     (void)nothing;
-    if (frame != NULL && takes_blocks(clp_profiler_of(self)))
+    if (frame != NULL && clp_profiler_takes_blocks(clp_profiler_of(self)))
         (void)open_block(clp_profiler_of(self), frame, NULL);
     Py_XDECREF(frame);
     return PyErr_Occurred() ? NULL : Py_NewRef(self);
@@ -224,7 +180,7 @@ PyObject *clp_with_block_enter(PyObject *self, PyObject *nothing)
 
 PyObject *clp_with_block_leave(PyObject *self, PyObject *arguments)
 {
-    PyFrameObject *frame = frame_of_with();
+    PyFrameObject *frame = clp_frame_of_with();
     struct clp_stay *stay = frame != NULL ? clp_blocks_find(clp_process_recorder(), frame) : NULL;
 
     (void)self, (void)arguments;

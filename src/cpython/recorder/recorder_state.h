@@ -52,7 +52,8 @@ struct clp_stay {
     const struct clp_selected *selected; /* borrowed: of the place's entry in the table of functions */
     int32_t first;            /* the line of the `with` */
     PyFrameObject *frame;     /* owned */
-    bool named;               /* block("name"), not `with profile` */
+    PyObject *record;         /* owned: a weak reference to the record_function of torch that made it; or NULL */
+    bool named;               /* it has a name; false: `with profile` */
     bool begun;               /* has a line of the block begun yet? */
     bool over;                /* the `with` runs again, to leave the block */
     bool lifted;              /* taken off the stack for one event of the body */

@@ -118,6 +118,7 @@ static void free_stay(struct clp_stay *stay)
         link = &(*link)->next;
     *link = stay->next;
     Py_DECREF(stay->frame);
+    Py_XDECREF(stay->record);
     clp_mem_free(&stay->recorder->mem, stay, 1, sizeof *stay);
 }
 
@@ -163,6 +164,11 @@ struct clp_stay *clp_blocks_open(struct clp_code_window *window, PyFrameObject *
 void clp_blocks_close(struct clp_stay *stay)
 {
     clp_blocks_end(stay);
+    clp_blocks_forget(stay);
+}
+
+void clp_blocks_forget(struct clp_stay *stay)
+{
     clp_blocks_unwatch(stay);
     free_stay(stay);
 }

@@ -21,6 +21,9 @@ struct clp_stay *clp_blocks_open(struct clp_code_window *window, PyFrameObject *
 /* Leaves the block and frees it. */
 void clp_blocks_close(struct clp_stay *stay);
 
+/* Frees a block that is on no stack. */
+void clp_blocks_forget(struct clp_stay *stay);
+
 /* The innermost `with profile` of this frame, or NULL. */
 struct clp_stay *clp_blocks_find(const struct clp_recorder *recorder, const PyFrameObject *frame);
 

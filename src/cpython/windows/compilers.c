@@ -2,32 +2,9 @@
 #include "compilers.h"
 #include "cpython/recorder/selected.h"
 #include "readers.h"
+#include "taken_over.h"
 
 #define HELPER "clineprof._boot.compiled"
-
-static struct clp_recorder *watcher;
-
-/* The number of the function with this code, or CLP_UNSELECTED. */
-static uint32_t function_of(PyObject *code)
-{
-    const struct clp_selected *selected =
-        code != NULL && PyCode_Check(code) && clp_compat_is_main() ? clp_recorder_selected(watcher, code) : NULL;
-
-    return selected != NULL ? selected->function : CLP_UNSELECTED;
-}
-
-/* Where to count for the function with this code. NULL: nobody counts it. */
-static struct clp_compiled *compiled_of_code(PyObject *code)
-{
-    return clp_views_compiled(&watcher->views, function_of(code));
-}
-
-static PyObject *code_of(PyObject *callable)
-{
-    if (callable != NULL && PyMethod_Check(callable))
-        callable = PyMethod_GET_FUNCTION(callable);
-    return callable != NULL && PyFunction_Check(callable) ? PyFunction_GET_CODE(callable) : NULL;
-}
 
 /* ---- numba ---- */
 
@@ -40,7 +17,7 @@ static PyObject *numba_compiled(PyObject *nothing, PyObject *arguments)
     (void)nothing;
     if (!PyArg_ParseTuple(arguments, "OK", &function, &spent))
         return NULL;
-    struct clp_compiled *compiled = compiled_of_code(code_of(function));
+    struct clp_compiled *compiled = clp_taken_counters_of(clp_taken_code(function));
     if (compiled != NULL) {
         compiled->times++;
         compiled->nanos += spent;
@@ -54,7 +31,7 @@ void clp_compilers_meet_numba_events(struct clp_recorder *recorder, PyObject *mo
     static PyObject *listener; /* owned */
     PyObject *helper = listener == NULL ? PyImport_ImportModule(HELPER) : NULL;
 
-    watcher = recorder;
+    clp_taken_watch(recorder);
     if (helper != NULL)
         listener = PyCFunction_New(&told, NULL);
     if (listener != NULL && helper != NULL)
@@ -68,7 +45,7 @@ static PyObject *py_func; /* owned: the name of the attribute */
 static PyObject *count_and_call_dispatcher(PyObject *dispatcher, PyObject *arguments, PyObject *keywords)
 {
     PyObject *function = PyObject_GenericGetAttr(dispatcher, py_func);
-    struct clp_compiled *compiled = compiled_of_code(code_of(function));
+    struct clp_compiled *compiled = clp_taken_counters_of(clp_taken_code(function));
 
     if (compiled != NULL)
         compiled->calls++;
@@ -82,7 +59,7 @@ void clp_compilers_meet_numba(struct clp_recorder *recorder, PyObject *module)
 {
     PyObject *class = PyObject_GetAttrString(module, "CPUDispatcher");
 
-    watcher = recorder;
+    clp_taken_watch(recorder);
     if (py_func == NULL)
         py_func = PyUnicode_InternFromString("py_func");
     if (class != NULL && py_func != NULL && PyType_Check(class) && call_dispatcher == NULL) {
@@ -103,7 +80,7 @@ struct counter {
 
 static PyObject *count_call(PyObject *counter)
 {
-    struct clp_compiled *compiled = clp_views_compiled(&watcher->views, ((struct counter *)counter)->function);
+    struct clp_compiled *compiled = clp_taken_counters(((struct counter *)counter)->function);
 
     if (compiled != NULL)
         compiled->calls++;
@@ -174,13 +151,13 @@ static PyObject *count_calls(PyObject *nothing, PyObject *arguments)
     (void)nothing;
     if (!PyArg_ParseTuple(arguments, "OO", &code, &made))
         return NULL;
-    uint32_t function = function_of(code);
+    uint32_t function = clp_taken_function(code);
     if (function == CLP_UNSELECTED)
         Py_RETURN_NONE;
     PyObject *copy = counting_copy(code, made, function);
     if (copy != NULL)
         return copy;
-    watcher->engine.functions.items[function].compiled.unseen = true;
+    clp_taken_note_unseen(function);
     Py_RETURN_NONE;
 }
 
@@ -198,13 +175,13 @@ static PyObject *origin_of(PyObject *code)
 
 static void note_torch(PyObject *code, uint64_t nanos)
 {
-    struct clp_compiled *compiled = compiled_of_code(code);
+    struct clp_compiled *compiled = clp_taken_counters_of(code);
     PyObject *origin = NULL; /* owned */
 
     if (compiled != NULL)
         compiled->times++;
     else
-        compiled = compiled_of_code(origin = origin_of(code));
+        compiled = clp_taken_counters_of(origin = origin_of(code));
     if (compiled != NULL)
         compiled->nanos += nanos;
     Py_XDECREF(origin);
@@ -241,29 +218,57 @@ void clp_compilers_meet_torch(struct clp_recorder *recorder, PyObject *module)
     static PyObject *handle; /* owned: removes the hook */
     PyObject *hook = handle == NULL ? PyCFunction_New(&counting, NULL) : NULL;
 
-    watcher = recorder;
+    clp_taken_watch(recorder);
     (void)clp_readers_wrap(module, "_compile", &timed);
     if (hook != NULL)
         handle = PyObject_CallMethod(module, "register_bytecode_hook", "O", hook);
     Py_XDECREF(hook);
 }
 
-/* ---- jax.jit ---- */
+/* ---- torch.jit ---- */
 
-/* What jax asks, as debug_info("jit", function, ..), when it is going to trace a function. */
-static PyObject *trace_told(PyObject *inner, PyObject *arguments, PyObject *keywords)
+/* What torch.jit.script calls, with a function, for its source. */
+static PyObject *source_asked(PyObject *inner, PyObject *arguments, PyObject *keywords)
 {
-    PyObject *code = PyTuple_GET_SIZE(arguments) > 1 ? code_of(PyTuple_GET_ITEM(arguments, 1)) : NULL;
-
-    if (code != NULL && clp_compat_is_main())
-        clp_readers_note_compiler(watcher, code, "jax.jit");
+    if (PyTuple_GET_SIZE(arguments) > 0)
+        clp_taken_note(clp_taken_code(PyTuple_GET_ITEM(arguments, 0)), "torch.jit.script");
     return PyObject_Call(inner, arguments, keywords);
 }
 
-void clp_compilers_meet_jax(struct clp_recorder *recorder, PyObject *module)
+void clp_compilers_meet_script(struct clp_recorder *recorder, PyObject *module)
 {
-    static PyMethodDef told = {"debug_info", CLP_C_FUNCTION(trace_told), METH_VARARGS | METH_KEYWORDS, NULL};
+    static PyMethodDef asked = {"parse_def", CLP_C_FUNCTION(source_asked), METH_VARARGS | METH_KEYWORDS, NULL};
 
-    watcher = recorder;
-    (void)clp_readers_wrap(module, "debug_info", &told);
+    clp_taken_watch(recorder);
+    (void)clp_readers_wrap(module, "parse_def", &asked);
+}
+
+/* Notes the function, and all parts of the model whose method it is. */
+static void note_traced_by_torch(PyObject *function)
+{
+    PyObject *helper = PyImport_ImportModule(HELPER);
+    PyObject *codes = helper != NULL ? PyObject_CallMethod(helper, "traced_by_torch", "O", function) : NULL;
+
+    for (Py_ssize_t i = 0; codes != NULL && i < PyList_GET_SIZE(codes); i++)
+        clp_taken_note(PyList_GET_ITEM(codes, i), "torch.jit.trace");
+    PyErr_Clear();
+    Py_XDECREF(codes);
+    Py_XDECREF(helper);
+}
+
+/* What torch.jit.trace calls, with a function, for the names of its arguments, when it is going to trace it. */
+static PyObject *names_asked(PyObject *inner, PyObject *arguments, PyObject *keywords)
+{
+    if (PyTuple_GET_SIZE(arguments) > 0 && clp_compat_is_main())
+        note_traced_by_torch(PyTuple_GET_ITEM(arguments, 0));
+    return PyObject_Call(inner, arguments, keywords);
+}
+
+void clp_compilers_meet_trace(struct clp_recorder *recorder, PyObject *module)
+{
+    static PyMethodDef asked = {"get_callable_argument_names", CLP_C_FUNCTION(names_asked),
+                                METH_VARARGS | METH_KEYWORDS, NULL};
+
+    clp_taken_watch(recorder);
+    (void)clp_readers_wrap(module, "get_callable_argument_names", &asked);
 }

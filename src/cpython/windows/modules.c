@@ -4,7 +4,9 @@
 #include "cpython/compat/raised.h"
 #include "cpython/recorder/greenlets.h"
 #include "device_modules.h"
+#include "jax_compiler.h"
 #include "readers.h"
+#include "record_calls.h"
 
 /* Lets functions count that such a module pickles by value, and those that it unpickles. Does nothing about an exception:
  * it may be another module of that name. */
@@ -30,7 +32,10 @@ static const struct interest {
     {CLP_COMPILERS_TORCH, clp_compilers_meet_torch, false},
     {CLP_COMPILERS_NUMBA_EVENTS, clp_compilers_meet_numba_events, false},
     {CLP_COMPILERS_NUMBA, clp_compilers_meet_numba, false},
-    {CLP_COMPILERS_JAX, clp_compilers_meet_jax, false},
+    {CLP_COMPILERS_SCRIPT, clp_compilers_meet_script, false},
+    {CLP_COMPILERS_TRACE, clp_compilers_meet_trace, false},
+    {CLP_JAX_COMPILER_MODULE, clp_jax_compiler_meet, false},
+    {CLP_RECORD_CALLS_MODULE, clp_record_calls_meet, false},
     {"cloudpickle.cloudpickle", meet_pickler, true},
     {"cloudpickle.cloudpickle_fast", meet_pickler, true}, /* before cloudpickle 3.0 */
     {"dill._dill", meet_pickler, true},

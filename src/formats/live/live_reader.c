@@ -4,6 +4,7 @@
 #include "os/file.h"
 #include "live_copy.h"
 #include "live_calls.h"
+#include "live_lines.h"
 #include "live_profile.h"
 #include "live_threads.h"
 #include <string.h>
@@ -454,6 +455,8 @@ clp_status clp_live_read(const char *path, const struct clp_live_self *self,
         clp_profile_clear(profile);
         clp_profile_init(profile, mem);
     }
+    if (status == CLP_OK)
+        clp_live_lines_add(path, profile);
     fault->status = status;
     return status;
 }

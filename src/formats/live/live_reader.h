@@ -38,7 +38,8 @@ struct clp_live_self {
     struct clp_pages *pages; /* counts the memory that the reader uses */
 };
 
-/* Reads the file into an initialised, empty profile. Lines that were being executed are marked. `self` is NULL
+/* Reads the file into an initialised, empty profile, with the log of lines beside it (live_lines.h). Lines that were
+ * being executed are marked. `self` is NULL
  * for the file of another process. On failure the profile is empty again, and *fault says where and why. */
 clp_status clp_live_read(const char *path, const struct clp_live_self *self,
                          struct clp_profile *profile, struct clp_live_about *about,
