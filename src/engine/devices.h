@@ -9,7 +9,8 @@
 /* What a run may count of devices. */
 enum clp_device_source {
     CLP_DEVICE_TENSORS = 1, /* memory of tensors, --tensors */
-    CLP_DEVICE_TIME = 2     /* kernels, copies and waiting, --cuda */
+    CLP_DEVICE_TIME = 2,    /* kernels, copies and waiting, --cuda */
+    CLP_DEVICE_READS = 4    /* the first is read from PyTorch's statistics (cpython/recorder/tensor_reads.h) */
 };
 
 /* The place of the device with this name in struct clp_device_cell; it gets one if it is new. -1: all places are taken.

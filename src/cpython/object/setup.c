@@ -62,8 +62,11 @@ bool clp_setup_read_counters(const char *names, uint32_t *tallies)
 /* What the wishes want of enum clp_device_source. */
 static uint32_t devices_of(const struct clp_wishes *wishes, struct clp_recorder *recorder)
 {
-    return (wishes->tensors != 0 && clp_tensors_use(&recorder->engine) ? CLP_DEVICE_TENSORS : 0) |
-           (wishes->cuda != 0 ? CLP_DEVICE_TIME : 0);
+    uint32_t devices = wishes->cuda != 0 ? CLP_DEVICE_TIME : 0;
+
+    if (wishes->tensors != 0)
+        devices |= CLP_DEVICE_TENSORS | (clp_tensors_use(&recorder->engine) ? 0 : CLP_DEVICE_READS);
+    return devices;
 }
 
 static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -205,15 +208,21 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     return done;
 }
 
-/* The program goes on without numbers of tensors. */
-static void say_no_tensors(const struct clp_wishes *wishes)
-{
-    static bool told;
+static bool told_of_tensors;
 
-    if (wishes->tensors != 0 && !clp_tensors_are_there() && !told)
-        clp_console_complain("clineprof", "tensors are not counted, because a library of clineprof's must be loaded before "
-                                          "PyTorch for that; start the program with ckernprof --tensors");
-    told |= wishes->tensors != 0;
+void clp_setup_skip_tensors(void)
+{
+    told_of_tensors = true;
+}
+
+/* Without the library there are fewer numbers of tensors. */
+static void say_few_tensors(const struct clp_wishes *wishes)
+{
+    if (wishes->tensors != 0 && !clp_tensors_are_there() && !told_of_tensors)
+        clp_console_complain("clineprof", "only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of "
+                                          "lines of 100 us or more; start the program with ckernprof --tensors to count each "
+                                          "allocation on each device");
+    told_of_tensors |= wishes->tensors != 0;
 }
 
 static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -227,7 +236,7 @@ static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
     }
     Py_XDECREF(statements);
     if (done)
-        say_no_tensors(wishes);
+        say_few_tensors(wishes);
     return done && (!wishes->started || clp_code_window_open(&self->window));
 }
 
