@@ -31,7 +31,7 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
     int64_t limit = -1;
 
     if (options->tensors)
-        clp_setup_skip_tensors(); /* the start of the run has told why the library is missing */
+        (void)clp_setup_few_tensors(); /* the start of the run has told why the library is missing */
     if (options->fail_on_leak != NULL)
         (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves -1, the usual limit */
     PyObject *counters = PyUnicode_FromFormat("%s%s", options->io ? "io," : "",

@@ -13,7 +13,7 @@ static struct device {
     int has_context;
 } devices[DEVICES];
 
-static int count = 2, bad_fork, initialised, reads;
+static int count = 2, bad_fork, initialised, reads, reading;
 static enum { HONEST, RAISES, SLOW, LIES, NO_DICTIONARY, NO_NUMBER, YIELDS, ASYNC } behaviour;
 static PyObject *in_read; /* owned: what the program lets each read call; NULL: nothing */
 
@@ -77,12 +77,11 @@ static void sleep_for(long nanos)
     Py_END_ALLOW_THREADS
 }
 
-static PyObject *memory_stats(PyObject *self, PyObject *index)
+static PyObject *statistics_of(PyObject *index)
 {
     struct device *device = &devices[PyLong_AsLong(index)];
     int totals = behaviour != ASYNC;
 
-    (void)self;
     reads++;
     device->has_context = 1; /* as the allocator cudaMallocAsync does */
     if (bad_fork)
@@ -93,13 +92,26 @@ static PyObject *memory_stats(PyObject *self, PyObject *index)
         return NULL;
     if (behaviour == SLOW)
         sleep_for(20000000);
-    if (behaviour == YIELDS)
-        sleep_for(100000);
+    Py_XDECREF(Py_BuildValue("NNNN", PySet_New(NULL), PySet_New(NULL), PySet_New(NULL), PySet_New(NULL))); /* may start a
+                                     * collection; dictionaries may not, because CPython keeps some for reuse */
     if (behaviour != HONEST && behaviour != SLOW && behaviour != YIELDS && behaviour != ASYNC)
         return misbehave();
-    return Py_BuildValue("{sN sN si}", "allocated_bytes",
-                         numbers(device->current, device->peak, totals * device->allocated, totals * device->freed),
-                         "reserved_bytes", numbers(device->reserved, device->reserved, device->reserved, 0), "num_ooms", 0);
+    PyObject *told = Py_BuildValue(
+        "{sN sN si}", "allocated_bytes",
+        numbers(device->current, device->peak, totals * device->allocated, totals * device->freed),
+        "reserved_bytes", numbers(device->reserved, device->reserved, device->reserved, 0), "num_ooms", 0);
+    if (behaviour == YIELDS)
+        sleep_for(3000000);
+    return told;
+}
+
+static PyObject *memory_stats(PyObject *self, PyObject *index)
+{
+    (void)self;
+    reading++;
+    PyObject *statistics = statistics_of(index);
+    reading--;
+    return statistics;
 }
 
 /* ---- what programs call ---- */
@@ -180,6 +192,12 @@ static PyObject *get_reads(PyObject *self, PyObject *nothing)
     return PyLong_FromLong(reads);
 }
 
+static PyObject *is_reading(PyObject *self, PyObject *nothing)
+{
+    (void)self, (void)nothing;
+    return PyBool_FromLong(reading);
+}
+
 static PyMethodDef functions[] = {
     {"_cuda_isInBadFork", is_in_bad_fork, METH_NOARGS, NULL},
     {"_cuda_getDeviceCount", get_device_count, METH_NOARGS, NULL},
@@ -192,6 +210,7 @@ static PyMethodDef functions[] = {
     {"reset_accumulated", reset_accumulated, METH_NOARGS, NULL},
     {"behave", behave, METH_VARARGS, NULL},
     {"set_in_read", set_in_read, METH_O, NULL},
+    {"is_reading", is_reading, METH_NOARGS, NULL},
     {"reads", get_reads, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

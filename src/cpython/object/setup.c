@@ -208,21 +208,23 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     return done;
 }
 
-static bool told_of_tensors;
-
-void clp_setup_skip_tensors(void)
+const char *clp_setup_few_tensors(void)
 {
-    told_of_tensors = true;
+    static bool told;
+    bool again = told;
+
+    told = true;
+    return again || clp_tensors_are_there() ? NULL
+           : "only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of lines of 100 us or more; "
+             "start the program with ckernprof --tensors to count each allocation on each device";
 }
 
-/* Without the library there are fewer numbers of tensors. */
 static void say_few_tensors(const struct clp_wishes *wishes)
 {
-    if (wishes->tensors != 0 && !clp_tensors_are_there() && !told_of_tensors)
-        clp_console_complain("clineprof", "only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of "
-                                          "lines of 100 us or more; start the program with ckernprof --tensors to count each "
-                                          "allocation on each device");
-    told_of_tensors |= wishes->tensors != 0;
+    const char *few = wishes->tensors != 0 ? clp_setup_few_tensors() : NULL;
+
+    if (few != NULL)
+        clp_console_complain("clineprof", few);
 }
 
 static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)

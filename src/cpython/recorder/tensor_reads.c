@@ -67,18 +67,17 @@ static PyObject *names_of(const char *module)
 }
 
 /* Calls a function of torch._C; without an argument if that is NULL. NULL: it failed, or there is no C function of this
- * name. Anything else that has the name could be code of the program. It is called without the interpreter's counting of
- * nested calls, for the program may be as deep as it allows. */
+ * name. Anything else that has the name could be code of the program. */
 static PyObject *call(PyObject *names, const char *name, PyObject *argument)
 {
-    PyObject *found = PyDict_GetItemString(names, name), *result = NULL;
+    PyObject *found = PyDict_GetItemString(names, name);
     int flags = argument != NULL ? METH_O : METH_NOARGS;
 
     if (found == NULL || !PyCFunction_CheckExact(found) || PyCFunction_GET_FLAGS(found) != flags ||
         strcmp(((PyCFunctionObject *)found)->m_ml->ml_name, name) != 0)
         return NULL;
     Py_INCREF(found);
-    result = PyCFunction_GET_FUNCTION(found)(PyCFunction_GET_SELF(found), argument);
+    PyObject *result = argument != NULL ? PyObject_CallOneArg(found, argument) : PyObject_CallNoArgs(found);
     Py_DECREF(found);
     return result;
 }
