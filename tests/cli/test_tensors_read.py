@@ -213,6 +213,8 @@ def test_a_peak_below_an_earlier_one(folder):
 def test_statistics_that_the_program_sets_back(folder):
     profile = profiled(folder, """
         def f():
+            cuda(70, -70)                       # even
+            C.reset_accumulated(); long()       # nothing
             cuda(1000)                          # first
             cuda(50); C.reset_accumulated()     # set back
             cuda(-300, 100)                     # behind
@@ -221,7 +223,7 @@ def test_statistics_that_the_program_sets_back(folder):
         f()
         put(p)
     """)
-    assert lines(profile) == {"first": (1000, 0, 1000), "set back": (50, 0, 50), "behind": (100, 300, 0)}
+    assert lines(profile) == {"even": (70, 70, 70), "first": (1000, 0, 1000), "set back": (50, 0, 50), "behind": (100, 300, 0)}
 
 
 def test_an_allocator_that_keeps_no_totals(folder):
@@ -273,9 +275,10 @@ def test_profilers(folder):
         a = profiler(f)
         cuda(3)
         f(100)
+        cuda(4)
         b = profiler(g)
         g(1000)
-        assert (numbers(a), numbers(b)) == (([(1100, 1000)], 3), ([(1, 1001)], 0)), (numbers(a), numbers(b))
+        assert (numbers(a), numbers(b)) == (([(1100, 1000)], 7), ([(1, 1001)], 0)), (numbers(a), numbers(b))
         a.stop()
         f(20)
         a.start(); a.reset(); b.stop()

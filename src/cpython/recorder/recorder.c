@@ -83,6 +83,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
         clp_tensors_forget(clp_thread_here);
         clp_ranges_end(clp_thread_here);
     }
+    clp_devices_after_fork(NULL);
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
     clp_views_forget(&recorder->views);
@@ -104,6 +105,7 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
     uint64_t now = clp_clock_read(&recorder->clock);
 
     clp_line_log_after_fork(recorder);
+    clp_devices_after_fork(clp_thread_here);
     for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
          thread = thread->next) {
         if (thread == clp_thread_here)
