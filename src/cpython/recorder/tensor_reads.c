@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* PyTorch makes a dictionary of some hundred numbers for each read, which takes about 10 us. So lines are read that take
- * ten times as long, and cannot become much slower by it. Where a read takes longer, nothing is read for four times as
+/* PyTorch makes a dictionary of some hundred numbers for each read; making one takes about 10 us. So lines are read that
+ * take ten times as long, and cannot become much slower by it. Where a read takes longer, nothing is read for four times as
  * long after it: then reading takes a fifth of the program's time at most. */
 #define LEAST_NANOS 100e3
 #define REST 4
