@@ -93,14 +93,17 @@ static bool says(PyObject *names, const char *name, PyObject *argument, PyObject
     return so;
 }
 
-/* The names of torch._C, if torch.cuda.is_initialized() would be true; that is Python code. Borrowed. */
+/* The names of torch._C, owned, if torch.cuda.is_initialized() would be true; that is Python code. */
 static PyObject *find_torch(void)
 {
     PyObject *cuda = names_of("torch.cuda"), *names = names_of("torch._C");
 
     if (cuda == NULL || names == NULL || PyDict_GetItemString(cuda, "_initialized") != Py_True)
         return NULL;
-    return says(names, "_cuda_isInBadFork", NULL, Py_False) ? names : NULL;
+    Py_INCREF(names);
+    if (!says(names, "_cuda_isInBadFork", NULL, Py_False))
+        Py_CLEAR(names);
+    return names;
 }
 
 /* A number of statistics[group]["all"][name]; -1: there is none that can be true. */
@@ -194,7 +197,7 @@ static void note(struct clp_thread *thread, const struct clp_tensor_place *place
 /* Reads all devices. What has changed belongs to the place; NULL: it is not counted. False: there was nothing to read. */
 static bool read_all(struct clp_thread *thread, const struct clp_tensor_place *place)
 {
-    PyObject *names = Py_XNewRef(find_torch());
+    PyObject *names = find_torch();
     int count = names != NULL ? device_count(names) : 0;
     struct numbers now;
     bool any = false;
@@ -247,10 +250,9 @@ bool clp_tensor_reads_note(struct clp_thread *thread, uint64_t now)
 
 bool clp_tensor_reads_read(struct clp_thread *thread)
 {
-    const struct clp_tensor_place place = reads.place; /* other threads may note lines while this one reads */
-
     if (reads.due != thread || reads.reading)
         return false;
+    const struct clp_tensor_place place = reads.place; /* other threads may note lines while this one reads */
     reads.due = NULL;
     uint32_t busy = clp_hooks_pause();
     read_unseen(thread, &place);
