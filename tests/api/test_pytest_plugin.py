@@ -253,12 +253,13 @@ class TestIn:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no cc to build tests/stub/torch_c.c with")
-def test_tensors(project):
+@pytest.mark.parametrize("words", [(), pytest.param(("-n2",), marks=needs("xdist"))])
+def test_tensors(project, words):
     stub.build_torch(project.folder)
     project.write("test_cuda.py", "import time, torch\ndef test_cuda():\n    torch.cuda.init()\n"
                                   "    torch._C.allocate(500); time.sleep(.005)\n")
-    ended = project.pytest("--clineprof=test_cuda.py", "--clineprof-tensors", "test_cuda.py")
-    assert ended.code == 0 and "only tensors on CUDA devices are counted" in ended.out
+    ended = project.pytest("--clineprof=test_cuda.py", "--clineprof-tensors", "test_cuda.py", *words)
+    assert ended.code == 0 and ended.out.count("only tensors on CUDA devices are counted") == 1
     [function] = [f for f in clineprof.load(project.folder / "pytest.lprof").functions if f.name == "test_cuda"]
     assert [line.device1_allocated for line in function.lines] == [0, 500]
 
