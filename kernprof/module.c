@@ -311,8 +311,8 @@ static PyMethodDef module_methods[] = {
     {"tracer", module_tracer, METH_NOARGS,
      "tracer()\n--\n\nReturns the name of the tracer that all Profilers of this process have. None: there was no Profiler."},
     {"few_tensors", module_few_tensors, METH_NOARGS,
-     "few_tensors()\n--\n\nReturns once what tensors are not counted without the library of --tensors, which the first\n"
-     "Profiler(tensors=True) prints otherwise; then \"\"."},
+     "few_tensors()\n--\n\nSays once what tensors are not counted without the library of --tensors, which\n"
+     "otherwise the first Profiler(tensors=True) prints; then returns \"\"."},
     {"load", clp_content_of_files, METH_VARARGS,
      "load(*paths)\n--\n\nReturns the sum of these profiles as a dict, of which clineprof.load makes a Profile."},
     {"sum", clp_content_sum, METH_VARARGS,

@@ -66,8 +66,8 @@ static const struct clp_tensor_mark *mark_of(struct clp_thread *thread, const st
     return mark;
 }
 
-/* Raises the peaks of the lines on the stack of the calling thread, which has, or has had, `now` at the place. `balance`
- * is as in mark_of; lines without a mark keep their peaks. */
+/* Raises the peaks of the lines on the stack of the calling thread, which has, or has had, `now` at the place.
+ * `balance` is as in mark_of; lines without a mark keep their peaks. */
 static void raise_marked(struct clp_thread *thread, int place, int64_t now, const int64_t *balance)
 {
     const struct clp_activation *at = clp_engine_top(thread);

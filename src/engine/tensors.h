@@ -51,8 +51,8 @@ void clp_tensors_note_for(struct clp_engine *engine, struct clp_thread *owner, c
 /* In the owner: it waits no more. Others work for the line of `before` again. */
 void clp_tensors_take_back(struct clp_thread *owner, struct clp_device_cell *before);
 
-/* Finds the place of the calling thread (NULL: it has no counters) before an event ends the line. Executions on the stack
- * began at the last read, or later. */
+/* Finds the place of the calling thread (NULL: it has no counters) before an event ends the line. Executions on the
+ * stack that have no mark yet began after the last read. */
 void clp_tensors_expect(struct clp_thread *thread, struct clp_tensor_place *place);
 
 /* The changes belong to this place, which clp_tensors_expect has found in the same thread. Code may have run since. */

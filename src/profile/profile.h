@@ -163,8 +163,8 @@ enum clp_tensors_read {
  * different tracers. It sums wall, overhead and its error, events, reads, the other threads' changes, garbage
  * collections, the heap's bytes and what devices did for no line. It ors the flags, and takes the coarser memory_step
  * and heap_interval and the larger leak_epochs, no_source, gc_cleared, has_cpu, has_queue, has_called, has_io,
- * has_faults, has_switches, tensors_read and has_device_time. Counters and devices are told apart by their names; what finds no
- * place is dropped. Different kinds of memory, or of epochs, become "mixed". */
+ * has_faults, has_switches, tensors_read and has_device_time. Counters and devices are told apart by their names; what
+ * finds no place is dropped. Different kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */

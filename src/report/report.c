@@ -428,11 +428,13 @@ static void add_how_tensors_were_read(struct report *report)
 
     if (read == CLP_TENSORS_NOT_READ)
         return;
-    clp_buf_add_text(report->out, "Tensors of CUDA devices were read from PyTorch's statistics at the ends of lines of 100 us "
-                                  "or more. What\nshorter lines did belongs to the next line that was read; what other "
-                                  "threads did, to the line that read it.\n");
+    clp_buf_add_text(report->out,
+                     "Tensors of CUDA devices were read from PyTorch's statistics at the ends of lines of 100 us or "
+                     "more. What\nshorter lines did belongs to the next line that was read; what other threads did, to the "
+                     "line that read it.\n");
     if (read == CLP_TENSORS_READ_IN_PART)
-        clp_buf_add_text(report->out, "PyTorch's statistics could not be read to the end: later changes are missing.\n");
+        clp_buf_add_text(report->out,
+                         "PyTorch's statistics could not be read to the end: later changes are missing.\n");
 }
 
 /* Adds what devices did for no line. */

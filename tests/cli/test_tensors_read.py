@@ -37,8 +37,8 @@ def put(made, name="out.lprof"):
     with open(name, "wb") as file:
         file.write(made.render("lprof"))
 """
-TOLD = ("clineprof: only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of lines of 100 us or "
-        "more; start the program with ckernprof --tensors to count each allocation on each device\n")
+TOLD = ("clineprof: only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of lines of 100 us "
+        "or more; start the program with ckernprof --tensors to count each allocation on each device\n")
 
 
 def since(*version):
@@ -223,7 +223,8 @@ def test_statistics_that_the_program_sets_back(folder):
         f()
         put(p)
     """)
-    assert lines(profile) == {"even": (70, 70, 70), "first": (1000, 0, 1000), "set back": (50, 0, 50), "behind": (100, 300, 0)}
+    assert lines(profile) == {"even": (70, 70, 70),
+                              "first": (1000, 0, 1000), "set back": (50, 0, 50), "behind": (100, 300, 0)}
 
 
 def test_an_allocator_that_keeps_no_totals(folder):
@@ -489,8 +490,8 @@ def test_the_time_of_reads_is_no_lines(folder):
     assert profile.meta["tensors_read"] == 1
 
 
-@pytest.mark.parametrize("what", ["None", "lambda *index: called.append(1)", "called.append", "called.copy", "called.sort",
-                                  "type(time)('x')"])
+@pytest.mark.parametrize("what", ["None", "lambda *index: called.append(1)", "called.append", "called.copy",
+                                  "called.sort", "type(time)('x')"])
 def test_functions_that_are_not_torchs_are_not_called(folder, what):
     ran(folder, f"""
         def f():
@@ -787,8 +788,9 @@ def test_a_process_that_is_killed(folder):
 def test_the_report_says_how_they_were_read(folder):
     run(folder)
     shown = run_viewer(["prog.py.lprof"], folder).out
-    assert "Tensors outside the lines: cuda:0 5.000 MiB allocated, 1.000 MiB freed.\n" \
-           "Tensors of CUDA devices were read from PyTorch's statistics at the ends of lines of 100 us or more." in shown
+    assert ("Tensors outside the lines: cuda:0 5.000 MiB allocated, 1.000 MiB freed.\n"
+            "Tensors of CUDA devices were read from PyTorch's statistics at the ends of lines of 100 us or more."
+            ) in shown
     page = run_viewer(["--format", "html", "-o", "-", "prog.py.lprof"], folder).out
     assert "read at the ends of lines of 100" in page
     assert run_viewer(["merge", "-o", "two.lprof", "prog.py.lprof", "prog.py.lprof"], folder).code == 0

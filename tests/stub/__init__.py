@@ -39,4 +39,5 @@ def build_torch(folder):
 def _compile(source, target, *words):
     compiler = shutil.which("cc") or shutil.which("gcc")
     assert compiler, "a C compiler is needed"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", HERE / source, "-o", target, *words], check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", HERE / source, "-o", target, *words],
+                   check=True)

@@ -44,7 +44,8 @@ static PyObject *has_primary_context(PyObject *self, PyObject *index)
 
 static PyObject *numbers(long long current, long long peak, long long allocated, long long freed)
 {
-    PyObject *all = Py_BuildValue("{sL sL sL sL}", "current", current, "peak", peak, "allocated", allocated, "freed", freed);
+    PyObject *all = Py_BuildValue("{sL sL sL sL}", "current", current, "peak", peak, "allocated", allocated, "freed",
+                                  freed);
 
     return Py_BuildValue("{sN s{} s{}}", "all", all, "small_pool", "large_pool");
 }
@@ -63,8 +64,8 @@ static PyObject *misbehave(void)
     case NO_NUMBER:
         return Py_BuildValue("{s{s{ss}}}", "allocated_bytes", "all", "current", "much");
     default:
-        return Py_BuildValue("{sNsN}", "allocated_bytes", numbers(state, state / 3, state / 5, state / 7), "reserved_bytes",
-                             numbers(state / 11, 0, 0, 0));
+        return Py_BuildValue("{sNsN}", "allocated_bytes", numbers(state, state / 3, state / 5, state / 7),
+                             "reserved_bytes", numbers(state / 11, 0, 0, 0));
     }
 }
 
@@ -91,8 +92,8 @@ static PyObject *statistics_of(PyObject *index)
         return NULL;
     if (behaviour == SLOW)
         sleep_for(20000000);
-    Py_XDECREF(Py_BuildValue("NNNN", PySet_New(NULL), PySet_New(NULL), PySet_New(NULL), PySet_New(NULL))); /* may start a
-                                     * collection; dictionaries may not, because CPython keeps some for reuse */
+    /* may start a collection; dictionaries may not, because CPython keeps some for reuse */
+    Py_XDECREF(Py_BuildValue("NNNN", PySet_New(NULL), PySet_New(NULL), PySet_New(NULL), PySet_New(NULL)));
     if (behaviour != HONEST && behaviour != SLOW && behaviour != YIELDS && behaviour != ASYNC)
         return misbehave();
     PyObject *told = Py_BuildValue(
@@ -122,7 +123,7 @@ static PyObject *init(PyObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* allocate(bytes, device=0): more, or less if bytes is negative; without an argument for reserved it follows the peak */
+/* allocate(bytes, device=0): more, or less if bytes is negative. What the allocator holds grows with it, and stays. */
 static PyObject *allocate(PyObject *self, PyObject *arguments)
 {
     long long bytes;

@@ -215,8 +215,8 @@ const char *clp_setup_few_tensors(void)
 
     told = true;
     return again || clp_tensors_are_there() ? NULL
-           : "only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of lines of 100 us or more; "
-             "start the program with ckernprof --tensors to count each allocation on each device";
+           : "only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of lines of 100 us or "
+             "more; start the program with ckernprof --tensors to count each allocation on each device";
 }
 
 static void say_few_tensors(const struct clp_wishes *wishes)

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* PyTorch makes a dictionary of some hundred numbers for each read; making one takes about 10 us. So lines are read that
- * take ten times as long, and cannot become much slower by it. Where a read takes longer, nothing is read for four times as
- * long after it: then reading takes a fifth of the program's time at most. */
+/* PyTorch makes a dictionary of some hundred numbers for each read; making one takes about 10 us. So lines are read
+ * that take ten times as long, and cannot become much slower by it. Where a read takes longer, nothing is read for four
+ * times as long after it: then reading takes a fifth of the program's time at most. */
 #define LEAST_NANOS 100e3
 #define REST 4
 
@@ -125,9 +125,13 @@ static bool get_numbers(PyObject *statistics, struct numbers *numbers)
 {
     const char *const bytes = "allocated_bytes";
 
-    *numbers = (struct numbers){number_in(statistics, bytes, "allocated"), number_in(statistics, bytes, "freed"),
-                                number_in(statistics, bytes, "current"),
-                                number_in(statistics, "reserved_bytes", "current"), number_in(statistics, bytes, "peak")};
+    *numbers = (struct numbers){
+        .allocated = number_in(statistics, bytes, "allocated"),
+        .freed = number_in(statistics, bytes, "freed"),
+        .current = number_in(statistics, bytes, "current"),
+        .reserved = number_in(statistics, "reserved_bytes", "current"),
+        .peak = number_in(statistics, bytes, "peak"),
+    };
     return (numbers->allocated | numbers->freed | numbers->current | numbers->reserved | numbers->peak) >= 0;
 }
 
@@ -138,8 +142,9 @@ static bool read_device(PyObject *names, int index, struct numbers *numbers)
     PyObject *number = PyLong_FromLong(index), *statistics = NULL;
     bool done = false;
 
-    reads.used[index] = reads.used[index] || (number != NULL && says(names, "_cuda_hasPrimaryContext", number, Py_True));
-    if (reads.used[index] && number != NULL) {
+    if (number != NULL && !reads.used[index])
+        reads.used[index] = says(names, "_cuda_hasPrimaryContext", number, Py_True);
+    if (number != NULL && reads.used[index]) {
         statistics = call(names, "_cuda_memoryStats", number);
         done = statistics != NULL && get_numbers(statistics, numbers);
         set_state(done && reads.state != CLP_TENSORS_READ_IN_PART ? CLP_TENSORS_READ : CLP_TENSORS_READ_IN_PART);
@@ -194,7 +199,7 @@ static void note(struct clp_thread *thread, const struct clp_tensor_place *place
         memcpy(reads.refused, name, sizeof name);
 }
 
-/* Reads all devices. What has changed belongs to the place; NULL: it is not counted. False: there was nothing to read. */
+/* Reads all devices. What has changed belongs to the place; NULL: it is not counted. False: nothing could be read. */
 static bool read_all(struct clp_thread *thread, const struct clp_tensor_place *place)
 {
     PyObject *names = find_torch();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of tensors on CUDA devices, where the library of memory/tensors.h is missing: what PyTorch's own statistics
- * changed by since they were last read belongs to the line that has just ended. They are read after the events that end
- * long lines, when a window begins or ends to count, and for a profile. They are the process's, so work of other threads
- * goes to whoever reads.
+/* The memory of tensors on CUDA devices, where the library of memory/tensors.h is missing: what PyTorch's own
+ * statistics changed by since they were last read belongs to the line that has just ended. They are read after the
+ * events that end long lines, when a window begins or ends to count, and for a profile. They are the process's, so work
+ * of other threads goes to whoever reads.
  *
  * Only functions of torch._C are called, and only after the program has initialised CUDA and used the device. No Python
  * code runs, nothing is imported, and an exception that is set stays set. Should such a function give up the

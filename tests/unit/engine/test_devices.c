@@ -103,7 +103,9 @@ Test(devices, cells_by_place)
 
 Test(devices, numbers_that_are_read_belong_to_the_line_that_ended)
 {
-    const struct clp_function wanted = {.file = "f.py", .name = "f", .first_line = 1, .lowest_line = 2, .line_count = 3};
+    const struct clp_function wanted = {
+        .file = "f.py", .name = "f", .first_line = 1, .lowest_line = 2, .line_count = 3,
+    };
     struct clp_mem mem = clp_mem_system();
     struct clp_pages pages = {0};
     struct clp_engine engine;
