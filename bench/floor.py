@@ -14,7 +14,8 @@ BUILDS = {"no clock": "no_clock", "hits alone": "hits_alone"}
 
 def measure(base, options, say):
     """Returns the runs of the programs, as slowdown.measure does, and the two readings of the clock in nanoseconds."""
-    chosen = [ways.bare(base), ways.clineprof(base, None, memory=False, label="exact")]
+    chosen = [ways.bare(base), ways.clineprof(base, None, memory=False, label="exact"),
+              ways.clineprof(base, None, memory=False, label="light", more=("--clock", "light"))]
     for label, name in BUILDS.items():
         say(f"floor: building {label}")
         chosen.append(ways.clineprof(base, None, memory=False, label=label, launcher=built(base, name)))
@@ -43,10 +44,10 @@ def clock_readings():
 
 def tables(runs, clocks, options):
     alone, within = clocks
-    names = ["bare", "exact", *BUILDS]
+    names = ["bare", "exact", "light", *BUILDS]
     text = (f"Time against the bare interpreter, the quickest runs. A reading of the clock takes {alone} ns alone, one behind the "
-            f"other, and adds {within} ns to other work. No clock: an addition in place of the reading. Hits alone: usual "
-            "events count hits and nothing else; those of generators are as in no clock.")
+            f"other, and adds {within} ns to other work. Light: with --clock light. No clock: an addition in place of the "
+            "reading. Hits alone: usual events count hits and nothing else; those of generators are as in no clock.")
     yield Table("Floor", text, ["program", "bare, s", *names[1:]],
                 [slowdown.slowdown_row(name, columns, names, min) for name, columns in runs.items()],
                 slowdown.failures(runs) + [slowdown.rounds_note(runs, options)])

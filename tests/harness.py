@@ -142,7 +142,7 @@ def run_python(arguments, folder, **options):
 
 def ckernprof(*options):
     """The start of a ckernprof command: this interpreter, the tracer under test."""
-    tracer = ["--tracer", TRACER] if TRACER else []
+    tracer = ["--clock", "light"] if TRACER == "light" else ["--tracer", TRACER] if TRACER else []
     return [CKERNPROF, "--python", sys.executable, *tracer, *OPTIONS, *options]
 
 

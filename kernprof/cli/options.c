@@ -168,6 +168,16 @@ bool clp_run_options_no_memory(const struct clp_run_options *options)
     return options->memory != NULL && clp_memory_named(options->memory) == CLP_MEMORY_OFF;
 }
 
+bool clp_run_options_light(const struct clp_run_options *options)
+{
+    return options->clock != NULL && strcmp(options->clock, "light") == 0;
+}
+
+bool clp_run_options_probe(const struct clp_run_options *options)
+{
+    return options->tracer == NULL || strcmp(options->tracer, "auto") == 0 || strcmp(options->tracer, "probe") == 0;
+}
+
 void clp_memory_table_options_set(struct clp_memory_table_options *table,
                                   const struct clp_show_options *show)
 {
@@ -272,6 +282,8 @@ static const struct clp_option run_rows[] = {
      .field = RUN(output_interval), .help = "save the profile every N s; no N: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .one_of = tracers,
      .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
+    {CLP_OPTION_TEXT, 0, "clock", .argument = "NAME", .standard = "exact", .one_of = "exact or light",
+     .field = RUN(clock), .help = "exact, light: few events read it"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .one_of = "off, rss, anon, uss, pss or tree", .field = RUN(memory),
      .help = "off, rss, anon; slow uss, pss, tree"},

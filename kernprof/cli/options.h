@@ -79,6 +79,7 @@ struct clp_run_options {
     bool help, version, page; /* -h, -V, --help-page */
     const char *outfile;  /* -o; NULL: <basename>.lprof in the working directory */
     const char *tracer;   /* --tracer; NULL: auto */
+    const char *clock;    /* --clock: exact or light; NULL: exact */
     const char *config;   /* --config; NULL: search */
     bool no_config;       /* --no-config; wins over --config */
     const char *python;   /* --python; NULL: search */
@@ -133,6 +134,12 @@ bool clp_options_bytes(const char *text, int64_t *bytes);
 
 /* Is memory switched off (--no-memory, --memory off)? */
 bool clp_run_options_no_memory(const struct clp_run_options *options);
+
+/* Are few events to read the clock (--clock light)? */
+bool clp_run_options_light(const struct clp_run_options *options);
+
+/* Is the tracer probe, or left open? */
+bool clp_run_options_probe(const struct clp_run_options *options);
 
 /* Is the program a text without a file, from -c or standard input? */
 bool clp_run_options_is_text(const struct clp_run_options *options);

@@ -22,6 +22,18 @@ bool clp_leakrun_wanted(const struct clp_run_options *options)
     return options->leaks != NULL || options->fail_on_leak != NULL;
 }
 
+/* The tracer to begin with; NULL: the usual one. */
+static const char *tracer_of(const struct clp_run_options *options)
+{
+    if (!clp_run_options_light(options))
+        return options->tracer;
+    if (CLP_HAS_PROBES)
+        return CLP_TRACER_LIGHT;
+    if (options->verbosity >= 0)
+        clp_console_complain(me, "--clock light needs CPython 3.11 or newer; each event reads the clock");
+    return options->tracer;
+}
+
 PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_options *options)
 {
     bool leaks = clp_leakrun_wanted(options);
@@ -36,7 +48,8 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
         (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves -1, the usual limit */
     PyObject *counters = PyUnicode_FromFormat("%s%s", options->io ? "io," : "",
                                               options->counters != NULL ? options->counters : "");
-    return PyObject_CallFunction(profiler_type, "zzOnzLOzONOOOOOO", options->tracer,
+    return PyObject_CallFunction(profiler_type, "zzOnzLOzONOOOOOO",
+                                 tracer_of(options),
                                  options->memory,
                                  options->by_statement ? Py_True : Py_False,
                                  options->heap != NULL || leaks ? interval : 0, leaks ? epochs : NULL,

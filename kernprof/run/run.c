@@ -293,6 +293,26 @@ static bool is_left_out(const struct clp_run_options *options)
     return true;
 }
 
+/* Complains of an option that --clock light cannot have beside it, sets SystemExit and returns true; false if there is
+ * none. */
+static bool refuse_beside_light(const struct clp_run_options *options)
+{
+    const char *other = options->native         ? "--native"
+                        : options->nvtx         ? "--nvtx"
+                        : options->line_log     ? "--line-log"
+                        : options->timeline > 0 ? "--timeline"
+                                                : NULL;
+
+    if (!clp_run_options_light(options) || (other == NULL && clp_run_options_probe(options)))
+        return false;
+    if (other != NULL)
+        clp_console_complain_format(me, "%s needs the time of each event, which --clock light does not read; give only "
+                                        "one of these options", other);
+    else
+        clp_console_complain_format(me, "--clock light needs the tracer probe; leave out --tracer %s", options->tracer);
+    return clp_console_exit(2) == NULL;
+}
+
 /* Checks that the program, the options and the output fit together. False with SystemExit set when they do not. */
 static bool ready_to_run(struct clp_run *run)
 {
@@ -301,6 +321,8 @@ static bool ready_to_run(struct clp_run *run)
     if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
                                  "--memory off) switches off; give only one of these options", 2) != NULL;
+    if (refuse_beside_light(&run->options))
+        return false;
     find_script(run);
     if (refuse_profile(&run->options))
         return false;

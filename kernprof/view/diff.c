@@ -373,6 +373,16 @@ static struct clp_diff_text_options text_options(const struct clp_diff *diff, bo
                                           .top = diff->request->top, .all = diff->request->all};
 }
 
+/* Says that times were measured in unlike ways. */
+static void add_unlike_clocks(const struct clp_diff *diff, struct clp_buf *out)
+{
+    bool old = clp_profile_is_light(&diff->profiles[CLP_OLD][0].meta);
+
+    if (old != clp_profile_is_light(&diff->profiles[CLP_NEW][0].meta))
+        clp_buf_add_format(out, "The times %s are estimates (--clock light), and the others are exact.\n",
+                           old ? "before" : "after");
+}
+
 /* Writes what the page says above its tables. */
 static void write_said(const struct clp_diff *diff, struct clp_buf *out)
 {
@@ -380,6 +390,7 @@ static void write_said(const struct clp_diff *diff, struct clp_buf *out)
 
     add_side(diff, CLP_OLD, out);
     add_side(diff, CLP_NEW, out);
+    add_unlike_clocks(diff, out);
     if (diff->request->fail_on != NULL)
         add_limits_head(diff, out);
     out->failed |= clp_diff_text_add_end(&diff->comparison, &options, out) != CLP_OK;
@@ -393,6 +404,7 @@ void clp_diff_add_text(const struct clp_diff *diff, bool marked, struct clp_buf 
         clp_buf_add_text(out, marked ? CLP_MARK_HEADING : "");
         add_side(diff, side, out);
     }
+    add_unlike_clocks(diff, out);
     out->failed |= clp_diff_text_add(&diff->comparison, &options, out) != CLP_OK;
     if (diff->request->fail_on != NULL && diff->request->outfile == NULL) {
         clp_buf_add_text(out, "\n");

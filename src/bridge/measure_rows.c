@@ -9,6 +9,7 @@ static PyObject *row_of(const struct clp_measure_row *row)
     static const char *const merges[] = {
         [CLP_MERGE_SUM] = "sum", [CLP_MERGE_MAX] = "largest", [CLP_MERGE_MAXABS] = "furthest from 0"};
     static const char *const needs[] = {
+        [CLP_NEEDS_LIGHT] = "light",
         [CLP_NEEDS_TIMES] = "times",       [CLP_NEEDS_CPU] = "cpu",           [CLP_NEEDS_QUEUE] = "queue",
         [CLP_NEEDS_CALLED] = "called",
         [CLP_NEEDS_IO] = "io",             [CLP_NEEDS_FAULTS] = "faults",     [CLP_NEEDS_SWITCHES] = "switches",

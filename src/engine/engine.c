@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine.h"
 #include "garbage.h"
+#include "light.h"
 #include "suspended.h"
 #include "threads.h"
 
@@ -95,7 +96,7 @@ static INLINE void end_stay(struct clp_thread *thread)
     int64_t ticks = (int64_t)(thread->last - top->start);
     int64_t correction = clp_engine_whole_ticks(thread->correction - top->start_correction);
     top->carried += ticks > correction ? (uint64_t)(ticks - correction) : 0;
-    if ((int64_t)top->carried > cell->max)
+    if ((int64_t)top->carried > cell->max && clp_light_knows_longest(thread, top->carried))
         cell->max = (int64_t)top->carried;
     if (thread->rss != top->start_rss)
         note_rss_change(rss_cell(top), thread->rss - top->start_rss);
@@ -293,12 +294,13 @@ struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t func
 {
     struct clp_engine *engine = thread->engine;
 
+    clp_light_settle(thread, now);
     /* a generator that was collected while suspended told nobody; its frame's address may be used again */
     if (frame != NULL && engine->suspended.count != 0 &&
         engine->functions.items[function].generator)
         clp_suspended_forget(engine, frame);
     drop_stale(thread, frame, now);
-    struct clp_activation *top = go_in(thread, function, frame, now, engine->costs.enter);
+    struct clp_activation *top = go_in(thread, function, frame, now, thread->enter);
     if (CLP_LIKELY(top != NULL))
         top->call->counts.calls++;
     return top;
@@ -309,6 +311,7 @@ static void leave(struct clp_thread *thread, uint64_t now, struct clp_cost cost,
 {
     struct clp_activation *top = thread->top;
 
+    clp_light_settle(thread, now);
     if (CLP_UNLIKELY(top == thread->stack))
         return;
     if (CLP_UNLIKELY(top->suspended != NULL))
@@ -326,6 +329,7 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
     struct clp_cost cost = thread->last_line;
 
+    clp_light_settle(thread, now);
     if (clp_engine_find_cell(thread, line) == CLP_NO_CELL)
         cost.before = 0;
     else if (!on_line(thread)) /* the interval that ends is the line's own, so the line is charged a line event */
@@ -347,9 +351,10 @@ static INLINE void note_place(struct clp_suspended *record, const struct clp_act
 static __attribute__((noinline)) void suspend_anyhow(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
-    const struct clp_cost cost = thread->engine->costs.suspend;
+    const struct clp_cost cost = thread->suspend;
     struct clp_suspended *record = top->suspended;
 
+    clp_light_settle(thread, now);
     if (CLP_UNLIKELY(top == thread->stack))
         return;
     if (record == NULL && (record = clp_suspended_new(thread->engine, top->frame)) == NULL)
@@ -363,7 +368,7 @@ static __attribute__((noinline)) void suspend_anyhow(struct clp_thread *thread, 
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
-    const struct clp_cost cost = thread->engine->costs.suspend;
+    const struct clp_cost cost = thread->suspend;
 
     if (top->suspended == NULL || !is_plain(thread)) {
         suspend_anyhow(thread, now);
@@ -437,7 +442,7 @@ static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function
 static INLINE struct clp_activation *go_on_plain(struct clp_thread *thread, struct clp_block *block,
                                                  struct clp_call *call, struct clp_suspended *record, uint64_t now)
 {
-    const struct clp_cost cost = thread->engine->costs.resume;
+    const struct clp_cost cost = thread->resume;
     struct clp_cell *cell = clp_block_cell(block, record->line_place);
     struct clp_activation *top =
         clp_engine_push_plain(thread, block, call, cell, cost.before, now - thread->stopped);
@@ -459,8 +464,9 @@ static INLINE struct clp_activation *go_on_plain(struct clp_thread *thread, stru
 static __attribute__((noinline)) struct clp_activation *
 resume_anyhow(struct clp_thread *thread, uint32_t function, const void *frame, uint64_t now)
 {
+    clp_light_settle(thread, now);
     drop_stale(thread, frame, now);
-    return go_on(thread, function, frame, now, thread->engine->costs.resume);
+    return go_on(thread, function, frame, now, thread->resume);
 }
 
 /* Resumes another body than the one that was resumed last in this block, or from another line. */
@@ -496,6 +502,7 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
 {
     const struct clp_activation *top = thread->top;
 
+    clp_light_settle(thread, now);
     if (top == thread->stack) {
         end_interval(thread, now - thread->stopped);
         return false;
@@ -512,6 +519,7 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
 struct clp_activation *clp_engine_put_back(struct clp_thread *thread,
                                            const struct clp_suspended *place, uint64_t now)
 {
+    clp_light_settle(thread, now);
     struct clp_activation *top =
         go_in(thread, place->function, place->frame, now, (struct clp_cost){0});
 
@@ -537,6 +545,7 @@ struct clp_activation *clp_engine_align(struct clp_thread *thread, uint32_t func
 {
     struct clp_activation *at = thread->top;
 
+    clp_light_settle(thread, now);
     while (at != thread->stack && (at->frame != frame || at->block->function != function))
         at--;
     if (at == thread->stack) {

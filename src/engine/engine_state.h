@@ -131,6 +131,34 @@ struct clp_tensor_use {
     struct clp_tensor_mark marks[CLP_TENSOR_MARKS]; /* of the activation at depth n: [n % CLP_TENSOR_MARKS] */
 };
 
+enum clp_light_phase { CLP_LIGHT_FIRST, CLP_LIGHT_GAP, CLP_LIGHT_WARM, CLP_LIGHT_BURST };
+
+/* What a thread keeps where not each event reads the clock (light.h). */
+struct clp_light {
+    uint8_t on;     /* not 0: it is so */
+    bool times_rest; /* clp_light_time_rest was called in the interval that runs */
+    bool wants;     /* the interval that ends is long enough to read memory after it, or something else */
+    uint8_t phase;  /* enum clp_light_phase */
+    uint8_t group;  /* of the burst: which of the sums of struct clp_light_cell it counts in */
+    uint32_t rate;  /* how many times as far as time the thread's own clock goes */
+    int64_t left;   /* events until one reads the clock; each event counts down */
+    int64_t set;    /* what `left` was set to */
+    int64_t rest;   /* events until the phase ends, as of then */
+    int64_t place;  /* of the last burst in its row of events */
+    uint64_t tick;  /* ticker's count at the last reading */
+    const uint64_t *ticker; /* counts the milliseconds */
+    uint64_t read;  /* when the clock was read last, by the clock itself */
+    int64_t left_then; /* `left` at that reading */
+    uint64_t last;  /* the thread's `last` at that reading: tells intervals apart */
+    uint64_t length; /* of the interval that runs, as far as it is known. Ticks */
+    uint64_t usual; /* ticks from one event to the next, in 1/16 */
+    uint64_t long_line, long_stay; /* ticks: such lines are timed at each visit, such stays are never missed */
+    int64_t line_cost; /* engine->costs.line, that of an event which reads the clock */
+    uint64_t shift; /* by how much `stopped` was moved to set the thread's own clock right */
+    uint64_t random;
+    struct clp_light_cell outside;
+};
+
 /* A thread's counters. Thread and stack come from the pool, so that a reader of the pool's chunks finds the
  * lines that were being executed when the process died. */
 struct clp_thread {
@@ -143,7 +171,7 @@ struct clp_thread {
     int64_t line_ticks;     /* cost of a line event, in whole ticks */
     int64_t leave_ticks;    /* cost of a line event and of the leaving that ends the line, in whole ticks */
     int64_t suspend_ticks;  /* cost of a line event and of the suspension that ends the line, in whole ticks */
-    struct clp_cost enter, leave; /* copies of engine->costs */
+    struct clp_cost enter, leave, suspend, resume; /* copies of engine->costs */
     /* For `return x`, `before` is what the line is charged (its work, and no line event), `after` what its
      * caller's line is. */
     struct clp_cost last_line;
@@ -180,6 +208,7 @@ struct clp_thread {
     uint32_t tallied; /* used by tracers: what `tallies` are about */
     int number; /* used by tracers: the system's number of the thread */
     struct clp_tensor_use tensors;
+    struct clp_light light;
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
     struct clp_ranges *ranges; /* used by tracers: owned; NULL: it has none */
@@ -230,6 +259,7 @@ struct clp_engine {
     /* Every event takes the slow way, as if something was read for it: */
     bool logs_lines; /* its line is logged */
     bool has_ranges; /* ranges follow it */
+    struct clp_light light; /* what new threads begin with */
     uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */

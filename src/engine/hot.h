@@ -28,14 +28,30 @@ static inline size_t clp_engine_line_index(const struct clp_activation *activati
     return (size_t)(activation->cell - activation->block->cells);
 }
 
-/* How many ticks must pass in a thread before anything is read. */
-static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
+/* How many ticks must pass in a thread before memory, processor time or a tally is read. */
+static inline uint64_t clp_engine_least_span(const struct clp_engine *engine)
 {
     uint64_t span = engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
 
-    if (engine->logs_lines || engine->has_ranges)
-        return 0;
     return span < engine->tally_span ? span : engine->tally_span;
+}
+
+/* How many ticks must pass in a thread before an event takes the slow way. */
+static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
+{
+    return engine->logs_lines || engine->has_ranges || engine->light.on ? 0 : clp_engine_least_span(engine);
+}
+
+/* How many ticks have passed by the clock itself since an event that has just read it. */
+static inline uint64_t clp_engine_since_event(const struct clp_thread *thread, uint64_t now)
+{
+    return thread->light.on ? now - thread->light.read : clp_engine_since_last(thread, now);
+}
+
+/* How long the interval that ends at `now` is by the clock itself, for the slow ways. Ticks. */
+static inline uint64_t clp_engine_length(const struct clp_thread *thread, uint64_t now)
+{
+    return thread->light.on ? thread->light.length : clp_engine_since_last(thread, now);
 }
 
 /* Tells all threads of a change of the spans. */

@@ -107,6 +107,8 @@ size_t clp_block_bytes(uint32_t line_count, uint32_t parts)
         bytes += line_count * sizeof(struct clp_called_cell);
     if (parts & CLP_PART_DEVICES)
         bytes += line_count * sizeof(struct clp_device_cell);
+    if (parts & CLP_PART_LIGHT)
+        bytes += line_count * sizeof(struct clp_light_cell);
     return bytes;
 }
 
@@ -128,6 +130,9 @@ void clp_block_place_parts(struct clp_block *block)
     if (block->called != NULL)
         at = block->called + block->line_count;
     block->devices = block->parts & CLP_PART_DEVICES ? at : NULL;
+    if (block->devices != NULL)
+        at = block->devices + block->line_count;
+    block->light = block->parts & CLP_PART_LIGHT ? at : NULL;
 }
 
 struct clp_block *clp_block_new(struct clp_pool *pool, const struct clp_function *function,
@@ -223,6 +228,15 @@ static void merge_peaks(struct clp_device_cell *into, const struct clp_device_ce
             into->tensors[i].peak = from->tensors[i].peak;
 }
 
+static void merge_light(struct clp_light_cell *into, const struct clp_light_cell *from)
+{
+    into->timed += from->timed;
+    if (from->timed != 0)
+        into->usual = from->usual;
+    for (int i = 0; i < CLP_LIGHT_GROUPS; i++)
+        into->sums[i] += from->sums[i];
+}
+
 static void merge_devices(struct clp_device_cell *into, const struct clp_device_cell *from)
 {
     for (size_t i = 0; i < CLP_DEVICES; i++) {
@@ -254,6 +268,8 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
             clp_called_merge(&into->called[i], &from->called[i]);
         if (into->devices != NULL && from->devices != NULL)
             merge_devices(&into->devices[i], &from->devices[i]);
+        if (into->light != NULL && from->light != NULL)
+            merge_light(&into->light[i], &from->light[i]);
     }
 }
 
@@ -292,6 +308,13 @@ static void subtract_tallies(struct clp_tally_cell *from, const struct clp_tally
         from->sums[i] -= base->sums[i];
 }
 
+static void subtract_light(struct clp_light_cell *from, const struct clp_light_cell *base)
+{
+    from->timed -= base->timed;
+    for (int i = 0; i < CLP_LIGHT_GROUPS; i++)
+        from->sums[i] -= base->sums[i];
+}
+
 static void subtract_devices(struct clp_device_cell *from, const struct clp_device_cell *base)
 {
     for (size_t i = 0; i < CLP_DEVICES; i++) {
@@ -322,6 +345,8 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
             clp_called_subtract(&from->called[i], &base->called[i]);
         if (from->devices != NULL && base->devices != NULL)
             subtract_devices(&from->devices[i], &base->devices[i]);
+        if (from->light != NULL && base->light != NULL)
+            subtract_light(&from->light[i], &base->light[i]);
     }
 }
 

@@ -11,6 +11,7 @@
  *              tallies[line_count]  tallies         CLP_PART_TALLIES
  *              called[line_count]   callees (called.h)  CLP_PART_CALLED
  *              devices[line_count]  tensors and devices (devices.h)  CLP_PART_DEVICES
+ *              light[line_count]    readings of the clock (light.h)  CLP_PART_LIGHT
  *
  * The last ones are there only in blocks that were made when something was to be counted in them.
  *
@@ -122,13 +123,23 @@ struct clp_device_cell {
     uint64_t launches; /* number of these kernels and copies */
 };
 
+#define CLP_LIGHT_GROUPS 8
+
+/* How well the self time of a line is known where not each event reads the clock. */
+struct clp_light_cell {
+    uint32_t timed; /* intervals between two readings */
+    uint32_t usual; /* ticks of such intervals in 1/8, the newest counting most */
+    uint64_t sums[CLP_LIGHT_GROUPS]; /* ticks in the bursts, by the group of the burst */
+};
+
 /* What a block may have besides times. */
 enum clp_part {
     CLP_PART_MEMORY = 1,
     CLP_PART_TALLIES = 2,
     CLP_PART_CALLED = 4,
     CLP_PART_DEVICES = 8,
-    CLP_PARTS_ALL = 15
+    CLP_PART_LIGHT = 16,
+    CLP_PARTS_ALL = 31
 };
 
 enum clp_area_kind {
@@ -182,6 +193,7 @@ struct clp_block {
     struct clp_tally_cell *tallies; /* NULL without CLP_PART_TALLIES */
     struct clp_called_cell *called; /* NULL without CLP_PART_CALLED */
     struct clp_device_cell *devices; /* NULL without CLP_PART_DEVICES */
+    struct clp_light_cell *light; /* NULL without CLP_PART_LIGHT */
     uint32_t parts; /* a sum of enum clp_part */
     void *latest; /* the engine's record of the body that resumed here last; it may be stale */
     _Alignas(64) struct clp_cell cells[];

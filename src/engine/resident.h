@@ -29,7 +29,7 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
 /* Is memory to be read for an event at `now`? */
 static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_t now)
 {
-    return clp_engine_since_last(thread, now) >= thread->engine->rss_span;
+    return clp_engine_length(thread, now) >= thread->engine->rss_span;
 }
 
 /* Takes a resident size that was read just before an event, while the process had no other thread. */

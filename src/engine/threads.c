@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "threads.h"
+#include "light.h"
 #include "resident.h"
 #include <string.h>
 
 #define FIRST_STACK_ROOM 64
-
-static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *costs)
-{
-    thread->line_cost = costs->line;
-    thread->enter = costs->enter;
-    thread->leave = costs->leave;
-    thread->last_line.before = -(costs->line + costs->work);
-    thread->last_line.after = costs->last_line + costs->work;
-    thread->line_ticks = clp_engine_whole_ticks(costs->line);
-    thread->leave_ticks = clp_engine_whole_ticks(costs->line + costs->leave.before);
-    thread->suspend_ticks = clp_engine_whole_ticks(costs->line + costs->suspend.before);
-}
-
-void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs)
-{
-    engine->costs = *costs;
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        set_thread_costs(thread, costs);
-}
 
 /* ---- making threads ---- */
 
@@ -68,7 +50,8 @@ struct clp_thread *clp_engine_make_thread(struct clp_engine *engine)
         return NULL;
     }
     thread->stack_room = FIRST_STACK_ROOM;
-    set_thread_costs(thread, &engine->costs);
+    thread->light = engine->light;
+    clp_engine_begin_costs(thread);
     thread->last_activation = thread->stack + thread->stack_room - 1;
     thread->outside.open = 1;
     thread->top = thread->stack;
@@ -87,6 +70,7 @@ struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now
         return NULL;
     }
     thread->last = now;
+    clp_light_begin(thread, now);
     clp_engine_begin_rss(thread, rss);
     thread->gc_outside = engine->gc_before;
     engine->gc_before = (struct clp_gc_cell){0};
@@ -136,7 +120,7 @@ struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
 static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
 {
     clp_engine_add_total(&totals->correction, thread->correction);
-    totals->stopped += thread->stopped;
+    totals->stopped += thread->stopped - thread->light.shift;
     totals->reads += thread->reads;
     clp_engine_add_total(&totals->others_grown, thread->others_grown);
     clp_engine_add_total(&totals->others_released, thread->others_released);

@@ -4,10 +4,7 @@
 #ifndef CLP_THREADS_H
 #define CLP_THREADS_H
 
-#include "engine_state.h"
-
-/* Sets what events cost. Call it before the first event. All costs are 0 until then. */
-void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
+#include "event_costs.h"
 
 /* Counters for a new thread, owned by the engine. NULL: no memory. `now` starts its clock; `rss` is the
  * resident size at that time (0 if memory is not measured). */
@@ -75,6 +72,7 @@ static inline void clp_engine_copy_clock(struct clp_thread *into, const struct c
     into->stopped = from->stopped;
     into->correction = from->correction;
     into->usage = from->usage;
+    into->light = from->light;
 }
 
 #endif

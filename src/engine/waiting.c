@@ -25,7 +25,7 @@ static struct clp_cpu_cell *cell_of_top(const struct clp_thread *thread)
 static uint64_t take_open(struct clp_thread *thread, uint64_t at)
 {
     int64_t noise = (int64_t)thread->engine->wait_noise, open = thread->waiting.open;
-    int64_t interval = (int64_t)clp_engine_since_last(thread, at);
+    int64_t interval = (int64_t)clp_engine_length(thread, at);
 
     thread->waiting.open = open < -noise ? -noise : open;
     if (open <= noise)

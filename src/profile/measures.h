@@ -28,7 +28,7 @@
  *   type     a 64-bit integer, with or without a sign
  *   merge    how two values of one line become one: SUM, MAX, or MAXABS (the value further from 0)
  *   kind     NANOS (nanoseconds), BYTES, COUNT
- *   needs    what a run must have recorded: TIMES (every run), CPU (--cpu), QUEUE (--cpu where the run queue can be
+ *   needs    what a run must have recorded: TIMES (every run), LIGHT (--clock light), CPU (--cpu), QUEUE (--cpu where the run queue can be
  *            read), IO (--io), FAULTS and SWITCHES (--counters), COUNTER1 to COUNTER4 (clineprof.counter), DEVICE1
  *            to DEVICE4 (--tensors), DEVICE_TIME (--cuda), MEMORY, HEAP (--heap), NATIVE (--heap=native)
  *   page     where the HTML page shows it: 0 always, 1 where the screen is wide, 2 among all columns, 3 nowhere
@@ -49,6 +49,8 @@
     X(await, uint64_t, SUM, NANOS, TIMES, 1, 12, "await", "Await",                                             \
       "wall time suspended at the line, which is no part of its time")                                         \
     X(max, uint64_t, MAX, NANOS, TIMES, 2, 12, "max", "Max", "the longest single execution")                   \
+    X(error, uint64_t, SUM, NANOS, LIGHT, 1, 12, "error", "Error",                                             \
+      "how far self time may be off, up or down, because few events read the clock (--clock light)")           \
     X(gc, uint64_t, SUM, NANOS, TIMES, 2, 12, "gc", "GC",                                                      \
       "time that garbage collections took while the line ran, part of its self time")                          \
     X(gc_runs, uint64_t, SUM, COUNT, TIMES, 2, 9, "gc-runs", "GC runs",                                        \
@@ -190,6 +192,7 @@ enum clp_measure_kind { CLP_MEASURE_NANOS, CLP_MEASURE_BYTES, CLP_MEASURE_COUNT 
 enum clp_measure_merge { CLP_MERGE_SUM, CLP_MERGE_MAX, CLP_MERGE_MAXABS };
 enum clp_measure_needs { /* from MEMORY on: of memory */
     CLP_NEEDS_TIMES,
+    CLP_NEEDS_LIGHT,
     CLP_NEEDS_CPU,
     CLP_NEEDS_QUEUE,
     CLP_NEEDS_CALLED,

@@ -10,11 +10,18 @@
 static const char tensors[] = "--tensors, in a program that made tensors on so many devices";
 static const char a_counter[] = "a counter of the program's own, made by clineprof.counter";
 
+bool clp_profile_is_light(const struct clp_profile_meta *meta)
+{
+    return meta->tracer != NULL && strstr(meta->tracer, CLP_TRACER_LIGHT) != NULL;
+}
+
 const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_measure measure)
 {
     switch (clp_measure_rows[measure].needs) {
     case CLP_NEEDS_MEMORY:
         return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
+    case CLP_NEEDS_LIGHT:
+        return clp_profile_is_light(meta) ? NULL : "--clock light";
     case CLP_NEEDS_CPU:
         return meta->has_cpu != 0 ? NULL : "--cpu";
     case CLP_NEEDS_QUEUE:

@@ -405,6 +405,12 @@ void clp_profile_drop_source(struct clp_mem *mem, struct clp_profile_function *f
  * string. CLP_NO_MEMORY leaves *text as it was. */
 clp_status clp_profile_set_text(struct clp_profile *profile, char **text, const char *value);
 
+/* The name of the tracer whose times are estimates. */
+#define CLP_TRACER_LIGHT "light"
+
+/* Are the times estimates, of a part of the profile at least? */
+bool clp_profile_is_light(const struct clp_profile_meta *meta);
+
 /* Returns the option that the run lacked to know this measure, as text for a message; NULL where the profile knows the
  * measure. */
 const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_measure measure);

@@ -2,10 +2,14 @@
 #include "snapshot.h"
 #include "base/buf.h"
 #include "engine/charges.h"
+#include "engine/light.h"
 #include "callees.h"
 #include "missed.h"
 #include "named.h"
 #include "snapshot_calls.h"
+
+/* In 19 of 20 lines the error of the time is below so many standard errors. */
+#define LIGHT_ERRORS 2
 
 /* Turns ticks into nanoseconds, limited to 0 .. UINT64_MAX: a damaged live file may hold any number. */
 static uint64_t nanos(double ticks, double nanos_per_tick)
@@ -135,6 +139,8 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     measures.max = within_time(measures.max, measures.time, measures.hits);
     if (measures.gc > measures.self) /* the profiler's own work in a collection is in no time */
         measures.gc = measures.self;
+    if (block->light != NULL)
+        measures.error = nanos(LIGHT_ERRORS * clp_light_error(&block->light[line]), nanos_per_tick);
     if (wish->cpu)
         set_cpu(&clp_block_cpu(block)[line], nanos_per_tick, &measures);
     if (block->rss != NULL) {
@@ -319,11 +325,14 @@ static clp_status add_function(const struct request *request, const struct clp_v
     return status;
 }
 
-static void fill_meta(const struct clp_engine_totals *totals, double nanos_per_tick,
+static void fill_meta(const struct clp_engine_totals *totals, const struct clp_snapshot_wish *wish,
                       struct clp_profile *profile)
 {
-    profile->meta.overhead = nanos((double)totals->correction / CLP_CORRECTION_ONE +
-                                       (double)totals->stopped, nanos_per_tick);
+    double nanos_per_tick = wish->nanos_per_tick;
+
+    if ((wish->parts & CLP_PART_LIGHT) == 0) /* what events cost that read no clock is not known */
+        profile->meta.overhead = nanos((double)totals->correction / CLP_CORRECTION_ONE +
+                                           (double)totals->stopped, nanos_per_tick);
     profile->meta.reads = totals->reads;
     profile->meta.others_grown = not_negative(totals->others_grown);
     profile->meta.others_released = not_negative(totals->others_released);
@@ -395,7 +404,7 @@ clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_
         status = clp_snapshot_add_calls(view, copy, &places, wish->nanos_per_tick, profile);
     clp_snapshot_clear_places(&places);
     clp_view_totals(view, &totals);
-    fill_meta(&totals, wish->nanos_per_tick, profile);
+    fill_meta(&totals, wish, profile);
     profile->meta.has_memory = (wish->parts & CLP_PART_MEMORY) != 0;
     profile->meta.has_cpu = wish->cpu;
     profile->meta.has_called = wish->called;

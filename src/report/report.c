@@ -632,6 +632,8 @@ static void choose_columns(struct report *report)
             clp_columns_add(&report->columns, "await");
         if (options->marked && options->gc == CLP_GC_USUAL && clp_columns_gc_tells(profile))
             clp_columns_add(&report->columns, "gc");
+        if (clp_profile_is_light(&profile->meta))
+            clp_columns_add(&report->columns, "error");
         if (profile->meta.has_cpu != 0)
             add_cpu_columns(report);
         if (profile->meta.has_called != 0)

@@ -6,7 +6,7 @@ function __ckernprof_takes_options
       set next none
     else if test x$word = x--; or string match -qr '^(-[lbvqrzCVh]*[mc])' -- $word
       return 1
-    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--color|--colour|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--memory|--source|--pdb-mmem|--counters|--heap-interval|--config|--python)$' -- $word
+    else if string match -qr '^(-[lbvqrzCVh]*[spoumc]|--setup|--prof-mod|--include|--exclude|--outfile|--unit|--color|--colour|--columns|--widths|--sort-by|--top|--lines|--function|--file|--min-percent|--precision|--tracer|--clock|--memory|--source|--pdb-mmem|--counters|--heap-interval|--config|--python)$' -- $word
       set next any
     else if string match -qr '^(-[lbvqrzCVh]*[i]|--output-interval|--timeline)$' -- $word
       set next number
@@ -37,7 +37,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l summarize -d 'print a li
 complete -c ckernprof -n '__ckernprof_takes_options' -l columns -r -d 'columns of the report: hits,time,self,..'
 complete -c ckernprof -n '__ckernprof_takes_options' -l widths -r -d 'minimum widths of columns: line=8,time=14,..'
 complete -c ckernprof -n '__ckernprof_takes_options' -l self -d 'also show time without selected callees'
-complete -c ckernprof -n '__ckernprof_takes_options' -l sort-by -x -a 'hits time raw-time self raw-self await max gc gc-runs cpu wait queue native-time library read written disk-read disk-written faults major-faults switches preemptions counter1 counter1-most counter2 counter2-most counter3 counter3-most counter4 counter4-most device1-allocated device1-freed device1-net device1-peak device1-reserved device2-allocated device2-freed device2-net device2-peak device2-reserved device3-allocated device3-freed device3-net device3-peak device3-reserved device4-allocated device4-freed device4-net device4-peak device4-reserved device-time device-wait launches mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
+complete -c ckernprof -n '__ckernprof_takes_options' -l sort-by -x -a 'hits time raw-time self raw-self await max error gc gc-runs cpu wait queue native-time library read written disk-read disk-written faults major-faults switches preemptions counter1 counter1-most counter2 counter2-most counter3 counter3-most counter4 counter4-most device1-allocated device1-freed device1-net device1-peak device1-reserved device2-allocated device2-freed device2-net device2-peak device2-reserved device3-allocated device3-freed device3-net device3-peak device3-reserved device4-allocated device4-freed device4-net device4-peak device4-reserved device-time device-wait launches mem grown released increment self-increment largest allocated blocks live live-blocks heap-peak freed-in-line native native-blocks order name' -d 'sort by time, self, mem, hits, .. (default: order)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l top -r -d 'show only the top N functions (default: all)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l lines -r -d 'one table of the N hottest lines of all functions'
 complete -c ckernprof -n '__ckernprof_takes_options' -l by-file -d 'show whole files, each once (default: auto)'
@@ -52,6 +52,7 @@ complete -c ckernprof -n '__ckernprof_takes_options' -l prof-child-procs -d 'als
 complete -c ckernprof -n '__ckernprof_takes_options' -l threads -d 'print a table for each thread, by name'
 complete -c ckernprof -n '__ckernprof_takes_options' -s i -l output-interval -d 'save the profile every N s; no N: 1 (default: 0)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l tracer -x -a 'auto probe monitoring settrace' -d 'auto, probe, monitoring, settrace (default: auto)'
+complete -c ckernprof -n '__ckernprof_takes_options' -l clock -x -a 'exact light' -d 'exact, light: few events read it (default: exact)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l memory -x -a 'off rss anon uss pss tree' -d 'off, rss, anon; slow uss, pss, tree (default: rss)'
 complete -c ckernprof -n '__ckernprof_takes_options' -l no-memory -d 'same as --memory off'
 complete -c ckernprof -n '__ckernprof_takes_options' -l source -r -d 'text: functions, files, none (default: functions)'

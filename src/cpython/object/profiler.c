@@ -665,7 +665,7 @@ static PyType_Slot profiler_slots[] = {
      "tensors=False, cuda=False, line_log=False, nvtx=False)\n--\n\n"
      "Measures hits, time and memory of every line of the functions it is called with. There may be\n"
      "any number at once; each has its own functions, windows and numbers.\n\n"
-     "tracer: 'probe', 'monitoring', 'settrace'; the process's first Profiler chooses for all.\n"
+     "tracer: 'probe', 'monitoring', 'settrace', 'light' (times are estimates); the first Profiler chooses.\n"
      "memory: 'rss', 'anon', 'uss', 'pss', 'tree', True (what is measured already, or 'rss'), False.\n"
      "by_statement: a statement over several lines counts once, at its first line.\n"
      "heap: mean bytes between samples of the table of live blocks; 0: no table.\n"

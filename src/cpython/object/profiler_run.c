@@ -95,7 +95,7 @@ static uint64_t began_ticks(const struct clp_profiler *self)
 static uint32_t parts_of(const struct clp_code_window *window)
 {
     return (window->memory ? CLP_PART_MEMORY : 0) |
-           (window->recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED | CLP_PART_DEVICES));
+           (window->recorder->engine.parts & (CLP_PART_TALLIES | CLP_PART_CALLED | CLP_PART_DEVICES | CLP_PART_LIGHT));
 }
 
 static bool counts_device_time(const struct clp_code_window *window)

@@ -171,6 +171,18 @@ static void note_start(struct clp_profiler *self, const struct clp_recorder *rec
     self->start_nanos = clp_clock_monotonic();
 }
 
+/* False with an exception set: the time of each event is wished for, which the recorder does not read. */
+static bool is_timed_enough(const struct clp_recorder *recorder, const struct clp_wishes *wishes)
+{
+    const char *wish = wishes->native != 0 ? "native" : wishes->nvtx != 0 ? "nvtx" : "line_log";
+
+    if (!recorder->engine.light.on || (wishes->native == 0 && wishes->nvtx == 0 && wishes->line_log == 0))
+        return true;
+    PyErr_Format(PyExc_ValueError, "clineprof: %s needs the time of each event, which the tracer light does not read",
+                 wish);
+    return false;
+}
+
 /* Prepares the recorder, with memory and its tracer, whoever has made it. This runs Python code, but none after
  * the tracer has started. */
 static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -179,7 +191,7 @@ static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes 
         return false;
     note_start(self, process_recorder);
     return set_up_memory(process_recorder, wishes->memory) &&
-           start_tracer(process_recorder, wishes->tracer) &&
+           start_tracer(process_recorder, wishes->tracer) && is_timed_enough(process_recorder, wishes) &&
            (wishes->native == 0 || clp_around_start(process_recorder));
 }
 

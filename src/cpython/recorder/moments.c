@@ -6,6 +6,7 @@
 #include "ranges.h"
 #include "tally_reads.h"
 #include "tensor_reads.h"
+#include "engine/light.h"
 #include "engine/parts.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
@@ -265,11 +266,11 @@ static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *
 
 static void read_tallies(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
 {
-    uint64_t now = moment->now, start = clp_clock_read(&recorder->clock);
+    uint64_t length = clp_engine_length(thread, moment->now), start = clp_clock_read(&recorder->clock);
 
     clp_tally_reads_note(thread);
     end_read(recorder, &recorder->tally_cost, start, moment);
-    if (clp_program_counters_note(thread, clp_engine_since_last(thread, now)) | clp_tensor_reads_note(thread, now))
+    if (clp_program_counters_note(thread, length) | clp_tensor_reads_note(thread, length, start))
         moment->still++; /* so that clp_recorder_end_slow is called */
 }
 
@@ -289,9 +290,12 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
 {
     struct clp_moment moment = {.now = now};
 
+    clp_light_settle(thread, now);
+    if (!thread->light.wants) /* an event that does not take part in bursts and gaps */
+        clp_light_time_rest(thread, now);
     if (CLP_UNLIKELY(thread->unhooked)) {
         clp_greenlet_place_hook(&recorder->greenlets, thread);
-        if (!clp_engine_wants_read(thread, now))
+        if (!thread->light.on && !clp_engine_wants_read(thread, now))
             return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
     }
     if (clp_engine_wants_tallies(thread, now))
@@ -329,7 +333,7 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
         clp_ranges_follow(thread);
         ran = true;
     }
-    uint64_t rest = clp_engine_since_last(thread, clp_clock_read(&recorder->clock));
+    uint64_t rest = clp_engine_since_event(thread, clp_clock_read(&recorder->clock));
     if (ran || rest < still)
         clp_engine_stand_still(thread, rest);
 }

@@ -84,6 +84,13 @@ struct clp_gc_calls {
     bool cleared;       /* the program has taken it out */
 };
 
+/* Counts the milliseconds (ticker.h). */
+struct clp_ticker {
+    struct clp_helper helper;
+    uint64_t count; /* atomic */
+    bool wanted;    /* it is to run, and can */
+};
+
 /* What is needed to name callables (callees.h). */
 struct clp_callees {
     struct clp_hashmap known; /* the address of a callable, or of what tells it apart -> the number of its name */
@@ -139,6 +146,7 @@ struct clp_recorder {
     struct clp_read_cost cpu_cost, queue_cost; /* of such reads */
     size_t with_called; /* how many windows want the time of what lines call */
     bool around_known;  /* the costs of the probes that tell of it are known */
+    struct clp_ticker ticker;
     struct clp_callees callees;
     size_t with_tallies[3]; /* how many windows want each of enum clp_tally_source */
     uint32_t tallies;       /* the sources that are read, a sum of these */

@@ -244,9 +244,9 @@ static void read_unseen(struct clp_thread *thread, const struct clp_tensor_place
     clp_compat_collect_again(collected);
 }
 
-bool clp_tensor_reads_note(struct clp_thread *thread, uint64_t now)
+bool clp_tensor_reads_note(struct clp_thread *thread, uint64_t ticks, uint64_t now)
 {
-    if (!may_read() || clp_engine_since_last(thread, now) < reads.recorder->tensor_span || now < reads.rests_until)
+    if (!may_read() || ticks < reads.recorder->tensor_span || now < reads.rests_until)
         return false;
     clp_tensors_expect(thread, &reads.place);
     reads.due = thread;

@@ -17,8 +17,9 @@
 void clp_tensor_reads_start(struct clp_recorder *recorder);
 void clp_tensor_reads_stop(struct clp_recorder *recorder);
 
-/* A line ends in the calling thread, at `now` by the clock. True: statistics are to be read after the event. */
-bool clp_tensor_reads_note(struct clp_thread *thread, uint64_t now);
+/* A line that took so many ticks ends in the calling thread, at `now` by the clock. True: statistics are to be read after
+ * the event. */
+bool clp_tensor_reads_note(struct clp_thread *thread, uint64_t ticks, uint64_t now);
 
 /* Reads what clp_tensor_reads_note has found to be due. Call it after the event. True: time has passed. */
 bool clp_tensor_reads_read(struct clp_thread *thread);

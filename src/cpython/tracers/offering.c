@@ -44,19 +44,20 @@ static bool note_refusal(struct clp_recorder *recorder, uint32_t function, const
 
 static bool start_fallback(struct clp_recorder *recorder)
 {
-    const struct clp_tracer *const *next = recorder->tracers;
+    bool later = recorder->tracer->install != NULL; /* none that exchanges code, where that was refused */
 
     if (recorder->fallback != NULL)
         return true;
-    while (*next != recorder->tracer)
-        next++;
     PyErr_SetString(PyExc_RuntimeError, "no other tracer takes it");
-    while (*++next != NULL) {
-        PyErr_Clear();
-        if (clp_tracer_begin(recorder, *next)) {
-            recorder->fallback = *next;
-            return true;
+    for (const struct clp_tracer *const *next = recorder->tracers; *next != NULL; next++) {
+        if (later && (*next)->install == NULL) {
+            PyErr_Clear();
+            if (clp_tracer_begin(recorder, *next)) {
+                recorder->fallback = *next;
+                return true;
+            }
         }
+        later |= *next == recorder->tracer;
     }
     return false;
 }

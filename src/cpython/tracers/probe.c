@@ -10,6 +10,8 @@
 #include "offering.h"
 #include "probe_events.h"
 #include "cpython/code/statements.h"
+#include "cpython/recorder/ticker.h"
+#include "engine/light.h"
 #include "rewrite/around.h"
 
 #if CLP_HAS_PROBES
@@ -50,9 +52,10 @@ static PyMethodDef probe_methods[] = {
 };
 
 /* The slot of the event: what the interpreter does with a probe. */
-static PyType_Slot event_slot(const struct clp_probe_event *of, bool counter)
+static PyType_Slot event_slot(const struct clp_probe_event *of, const struct clp_recorder *recorder)
 {
-    unaryfunc event = counter ? of->with_counter : of->with_system_clock;
+    bool counter = recorder->clock.counter;
+    unaryfunc event = recorder->engine.light.on ? of->seldom : counter ? of->with_counter : of->with_system_clock;
     objobjproc with_operand = counter ? of->operand_with_counter : of->operand_with_system_clock;
 
     if (event != NULL)
@@ -62,11 +65,11 @@ static PyType_Slot event_slot(const struct clp_probe_event *of, bool counter)
     return (PyType_Slot){Py_nb_add, (void *)clp_probe_add_raised};
 }
 
-static PyTypeObject *make_type(enum clp_probe_kind kind, bool counter)
+static PyTypeObject *make_type(enum clp_probe_kind kind, const struct clp_recorder *recorder)
 {
     const struct clp_probe_event *of = &clp_probe_events[kind];
     PyType_Slot slots[] = {
-        event_slot(of, counter),
+        event_slot(of, recorder),
         {Py_tp_dealloc, (void *)probe_free},
         {Py_tp_repr, (void *)probe_repr},
         {Py_tp_methods, probe_methods},
@@ -111,6 +114,7 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
     selected->holders++;
     probe->selected = selected;
     probe->line = what.line;
+    probe->step = CLP_LIGHT_ALWAYS;
     probe->place = clp_block_place(clp_code_lines_find(&selected->shape, what.line));
     if (!set_name(probe, what, names))
         Py_CLEAR(probe);
@@ -286,7 +290,7 @@ static bool start(struct clp_recorder *recorder)
                      "this CPython %d.%d has instructions that clineprof does not know; use "
                      "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
     for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++)
-        done = (state->types[i] = make_type((enum clp_probe_kind)i, recorder->clock.counter)) != NULL;
+        done = (state->types[i] = make_type((enum clp_probe_kind)i, recorder)) != NULL;
     if (!done)
         free_state(recorder);
     return done;
@@ -297,6 +301,33 @@ static void stop(struct clp_recorder *recorder)
 {
     free_state(recorder);
 }
+
+static bool start_light(struct clp_recorder *recorder)
+{
+    struct clp_engine *engine = &recorder->engine;
+
+    if (!engine->light.on)
+        clp_light_turn_on(engine, &recorder->ticker.count, (uint64_t)(1000 / recorder->clock.rough_nanos));
+    if (!start(recorder))
+        return false;
+    clp_ticker_start(recorder);
+    return true;
+}
+
+static void stop_light(struct clp_recorder *recorder)
+{
+    clp_ticker_stop(recorder);
+    free_state(recorder);
+}
+
+const struct clp_tracer clp_tracer_light = {
+    .name = CLP_TRACER_LIGHT,
+    .start = start_light,
+    .stop = stop_light,
+    .select = select_code,
+    .install = install,
+    .owner = owner,
+};
 
 const struct clp_tracer clp_tracer_probe = {
     .name = "probe",

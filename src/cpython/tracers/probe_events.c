@@ -5,7 +5,9 @@
 #include "cpython/recorder/recorder.h"
 #include "cpython/code/statements.h"
 #include "cpython/recorder/stays.h"
+#include "cpython/recorder/ticker.h"
 #include "engine/called.h"
+#include "engine/light.h"
 
 #if CLP_HAS_PROBES
 
@@ -14,16 +16,34 @@ static const struct clp_selected *selected_of(PyObject *probe)
     return ((struct clp_probe_object *)probe)->selected;
 }
 
-/* Each event comes in two forms, for the processor's counter and for the system's clock, so that it need not
- * ask which is used. Rare cases are functions of their own, which are not inlined: then the common case needs
- * no stack frame. */
+/* Each event comes in several forms, by the clock, so that it need not ask which is used. Rare cases are functions of
+ * their own, which are not inlined: then the common case needs no stack frame. */
 
 #define RARE __attribute__((noinline, cold))
 #define INLINE inline __attribute__((always_inline))
 
-static INLINE uint64_t read_clock(bool counter)
+enum clock {
+    CLOCK_COUNTER, /* the processor's counter */
+    CLOCK_SYSTEM,
+    CLOCK_STILL, /* none: no time has passed since the thread's last event (light.h) */
+    CLOCK_READ   /* it was read before, by clp_light_read */
+};
+
+static INLINE uint64_t read_clock(const struct clp_thread *thread, enum clock clock)
 {
-    return counter ? clp_clock_counter() : clp_clock_monotonic();
+    if (clock == CLOCK_STILL)
+        return thread->last + thread->stopped;
+    if (clock == CLOCK_READ)
+        return thread->light.read;
+    return clock == CLOCK_COUNTER ? clp_clock_counter() : clp_clock_monotonic();
+}
+
+/* Must something be read for the interval that ends? */
+static INLINE bool wants_read(const struct clp_thread *thread, uint64_t now, enum clock clock)
+{
+    if (clock == CLOCK_STILL)
+        return false;
+    return clock == CLOCK_READ ? thread->light.wants : clp_engine_wants_read(thread, now);
 }
 
 /* The identity of the running body, or NULL for a body that is never suspended: its probes tell of each exit. */
@@ -78,17 +98,18 @@ static __attribute__((noinline)) PyObject *line_special(const struct clp_probe_o
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *begin_line(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *begin_line(const struct clp_probe_object *probe, enum clock clock)
 {
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return line_elsewhere(probe);
-    uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
+    uint64_t now = read_clock(thread, clock);
+    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return line_with_memory(probe, thread);
     uint64_t at = now - thread->stopped;
-    if (CLP_UNLIKELY(!clp_engine_line_plain(thread, probe->place, at)))
+    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_line(thread, probe->place)
+                                          : !clp_engine_line_plain(thread, probe->place, at)))
         return line_special(probe, thread, at);
     Py_RETURN_NONE;
 }
@@ -109,7 +130,7 @@ static __attribute__((noinline)) PyObject *enter_anyhow(const struct clp_probe_o
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *enter_line(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *enter_line(const struct clp_probe_object *probe, enum clock clock)
 {
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
@@ -117,11 +138,13 @@ static INLINE PyObject *enter_line(const struct clp_probe_object *probe, bool co
     if (CLP_UNLIKELY(thread == NULL || selected->audience->slow || !clp_recorder_counts(selected) ||
                      !clp_engine_has_block(thread, selected->function)))
         return enter_anyhow(probe, true);
-    uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now) ||
-                     !clp_engine_enter_plain(thread, thread->blocks[selected->function],
-                                             selected->identity, probe->place,
-                                             now - thread->stopped)))
+    struct clp_block *block = thread->blocks[selected->function];
+    uint64_t now = read_clock(thread, clock);
+    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+        return enter_anyhow(probe, true);
+    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_enter(thread, block, selected->identity, probe->place)
+                                          : !clp_engine_enter_plain(thread, block, selected->identity, probe->place,
+                                                                    now - thread->stopped)))
         return enter_anyhow(probe, true);
     Py_RETURN_NONE;
 }
@@ -148,16 +171,17 @@ RARE static PyObject *leave_hidden(const struct clp_selected *selected)
     return clp_recorder_show(selected, thread, frame_of(selected)) ? leave_with_memory(thread) : Py_NewRef(Py_None);
 }
 
-static INLINE PyObject *leave(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *leave(const struct clp_probe_object *probe, enum clock clock)
 {
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return leave_hidden(probe->selected);
-    uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
+    uint64_t now = read_clock(thread, clock);
+    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return leave_with_memory(thread);
-    if (CLP_UNLIKELY(!clp_engine_leave_plain(thread, now - thread->stopped)))
+    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_leave(thread)
+                                          : !clp_engine_leave_plain(thread, now - thread->stopped)))
         return leave_special(thread, now);
     Py_RETURN_NONE;
 }
@@ -176,7 +200,7 @@ static __attribute__((noinline)) PyObject *last_line_special(const struct clp_pr
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *last_line(const struct clp_probe_object *probe, enum clock clock)
 {
     struct clp_thread *thread = clp_thread_here;
 
@@ -184,10 +208,12 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool cou
         thread = aligned(probe->selected);
         return thread != NULL ? last_line_with_memory(probe, thread) : Py_NewRef(Py_None);
     }
-    uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
+    uint64_t now = read_clock(thread, clock);
+    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return last_line_with_memory(probe, thread);
-    if (CLP_UNLIKELY(!clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
+    if (CLP_UNLIKELY(clock == CLOCK_STILL
+                         ? !clp_light_last_line(thread, probe->place)
+                         : !clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
         return last_line_special(probe, thread, now);
     Py_RETURN_NONE;
 }
@@ -204,14 +230,14 @@ RARE static PyObject *suspend_below(const struct clp_probe_object *probe, struct
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *suspend(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *suspend(const struct clp_probe_object *probe, enum clock clock)
 {
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return suspend_below(probe, thread);
-    uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
+    uint64_t now = read_clock(thread, clock);
+    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         clp_recorder_suspend(thread);
     else
         clp_engine_suspend(thread, now);
@@ -227,7 +253,7 @@ static __attribute__((noinline)) PyObject *resume_anyhow(const struct clp_select
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *resume(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *resume(const struct clp_probe_object *probe, enum clock clock)
 {
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
@@ -235,13 +261,15 @@ static INLINE PyObject *resume(const struct clp_probe_object *probe, bool counte
     if (CLP_UNLIKELY(thread == NULL || !clp_recorder_counts(selected) ||
                      selected->recorder->blocks.stays != NULL))
         return resume_anyhow(selected);
-    uint64_t now = read_clock(counter);
-    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
+    uint64_t now = read_clock(thread, clock);
+    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return resume_anyhow(selected);
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
     struct clp_activation *top = clp_engine_resume(thread, selected->function, frame, now);
     if (CLP_LIKELY(top != NULL))
         top->code = selected->identity;
+    if (clock == CLOCK_STILL && CLP_LIKELY(top != NULL) && CLP_UNLIKELY(top->call->counts.ticks == 0))
+        top->call->counts.ticks = 1; /* a resumption is no call: without time the profile would not have it */
     clp_callers_note(selected->recorder, thread);
     Py_RETURN_NONE;
 }
@@ -348,7 +376,7 @@ static INLINE bool is_callable_itself(const struct clp_probe_object *probe, PyOb
     return probe->name == NULL || PyFunction_Check(operand) || PyCFunction_CheckExact(operand);
 }
 
-static INLINE int call(struct clp_probe_object *probe, PyObject *operand, bool counter)
+static INLINE int call(struct clp_probe_object *probe, PyObject *operand, enum clock clock)
 {
     struct clp_thread *thread = calling_thread(probe);
 
@@ -359,33 +387,33 @@ static INLINE int call(struct clp_probe_object *probe, PyObject *operand, bool c
     if (!is_known(probe, key))
         find_callee(probe, operand, key, itself ? NULL : probe->name);
     if (CLP_LIKELY(probe->counts))
-        clp_called_begin(thread, probe->callee, read_clock(counter));
+        clp_called_begin(thread, probe->callee, read_clock(NULL, clock));
     else
         clp_called_skip(thread);
     return 0;
 }
 
-static INLINE PyObject *called(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *called(const struct clp_probe_object *probe, enum clock clock)
 {
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread != NULL && clp_called_ends(thread))
-        clp_called_end(thread, read_clock(counter));
+        clp_called_end(thread, read_clock(NULL, clock));
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *mark(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *mark(const struct clp_probe_object *probe, enum clock clock)
 {
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread != NULL)
-        clp_called_mark(thread, read_clock(counter));
+        clp_called_mark(thread, read_clock(NULL, clock));
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *operated(const struct clp_probe_object *probe, bool counter)
+static INLINE PyObject *operated(const struct clp_probe_object *probe, enum clock clock)
 {
-    uint64_t now = read_clock(counter);
+    uint64_t now = read_clock(NULL, clock);
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread != NULL)
@@ -403,9 +431,9 @@ static INLINE struct clp_callee_key key_of_iterator(PyObject *iterator)
     return clp_callee_key_of_type(Py_TYPE(iterator));
 }
 
-static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, bool counter)
+static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, enum clock clock)
 {
-    uint64_t now = read_clock(counter);
+    uint64_t now = read_clock(NULL, clock);
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread == NULL)
@@ -423,11 +451,11 @@ static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, b
 #define BOTH_CLOCKS_OPERAND(name, event)                                    \
     static int name##_counter(PyObject *self, PyObject *operand)            \
     {                                                                       \
-        return event((struct clp_probe_object *)self, operand, true);       \
+        return event((struct clp_probe_object *)self, operand, CLOCK_COUNTER);       \
     }                                                                       \
     static int name##_system(PyObject *self, PyObject *operand)             \
     {                                                                       \
-        return event((struct clp_probe_object *)self, operand, false);      \
+        return event((struct clp_probe_object *)self, operand, CLOCK_SYSTEM);      \
     }
 
 BOTH_CLOCKS_OPERAND(on_call, call)
@@ -436,26 +464,73 @@ BOTH_CLOCKS_OPERAND(on_iterated, iterated)
 #define BOTH_CLOCKS(name, event)                                                  \
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
-        const struct clp_probe_object *probe = (const struct clp_probe_object *)self;                   \
-        const bool counter = true;                                                \
+        const struct clp_probe_object *probe = (const struct clp_probe_object *)self; \
+        const enum clock clock = CLOCK_COUNTER;                                   \
         return event;                                                             \
     }                                                                             \
     static PyObject *name##_system(PyObject *self)                                \
     {                                                                             \
-        const struct clp_probe_object *probe = (const struct clp_probe_object *)self;                   \
-        const bool counter = false;                                               \
+        const struct clp_probe_object *probe = (const struct clp_probe_object *)self; \
+        const enum clock clock = CLOCK_SYSTEM;                                    \
         return event;                                                             \
     }
 
-BOTH_CLOCKS(on_line, begin_line(probe, counter))
-BOTH_CLOCKS(on_enter_line, enter_line(probe, counter))
-BOTH_CLOCKS(on_last_line, last_line(probe, counter))
-BOTH_CLOCKS(on_leave, leave(probe, counter))
-BOTH_CLOCKS(on_suspend, suspend(probe, counter))
-BOTH_CLOCKS(on_resume, resume(probe, counter))
-BOTH_CLOCKS(on_called, called(probe, counter))
-BOTH_CLOCKS(on_mark, mark(probe, counter))
-BOTH_CLOCKS(on_operated, operated(probe, counter))
+BOTH_CLOCKS(on_line, begin_line(probe, clock))
+BOTH_CLOCKS(on_enter_line, enter_line(probe, clock))
+BOTH_CLOCKS(on_last_line, last_line(probe, clock))
+BOTH_CLOCKS(on_leave, leave(probe, clock))
+BOTH_CLOCKS(on_suspend, suspend(probe, clock))
+BOTH_CLOCKS(on_resume, resume(probe, clock))
+BOTH_CLOCKS(on_called, called(probe, clock))
+BOTH_CLOCKS(on_mark, mark(probe, clock))
+BOTH_CLOCKS(on_operated, operated(probe, clock))
+
+/* ---- events that read the clock seldom ---- */
+
+static INLINE uint64_t read_clock_of(const struct clp_probe_object *probe)
+{
+    return clp_clock_read(&probe->selected->recorder->clock);
+}
+
+/* How long a body waits is told by the clock itself, so these events of coroutines read it each time. */
+static bool tells_waits(const struct clp_selected *selected)
+{
+    const struct clp_functions *functions = &selected->recorder->engine.functions;
+
+    return selected->function < functions->count && functions->items[selected->function].awaits;
+}
+
+/* The event takes its place among the others: `name` if it reads no clock, else `name`_reading. The latter is the event
+ * between clp_light_read and clp_light_go_on. `hit`: it begins a line. `always`: it reads the clock at each visit. */
+#define SELDOM(name, event, hit, always)                                                       \
+    static __attribute__((noinline)) PyObject *name##_reading(struct clp_probe_object *probe)  \
+    {                                                                                          \
+        struct clp_thread *thread = clp_thread_here;                                           \
+        if (thread == NULL)                                                                    \
+            return event(probe, CLOCK_READ);                                                   \
+        if (clp_ticker_is_missing(probe->selected->recorder)) /* since a fork */               \
+            clp_ticker_start(probe->selected->recorder);                                       \
+        clp_light_read(thread, probe->step, read_clock_of(probe));                             \
+        PyObject *none = event(probe, CLOCK_READ);                                             \
+        int64_t step = clp_light_go_on(thread, hit);                                           \
+        probe->step = (always) ? CLP_LIGHT_ALWAYS : step;                                      \
+        return none;                                                                           \
+    }                                                                                          \
+    static PyObject *name##_seldom(PyObject *self)                                             \
+    {                                                                                          \
+        struct clp_probe_object *probe = (struct clp_probe_object *)self;                      \
+        struct clp_thread *thread = clp_thread_here;                                           \
+        if (CLP_LIKELY(thread != NULL) && CLP_LIKELY(clp_light_skips(thread, probe->step)))    \
+            return event(probe, CLOCK_STILL);                                                  \
+        return name##_reading(probe);                                                          \
+    }
+
+SELDOM(on_line, begin_line, true, false)
+SELDOM(on_enter_line, enter_line, true, false)
+SELDOM(on_last_line, last_line, false, false)
+SELDOM(on_leave, leave, false, false)
+SELDOM(on_suspend, suspend, false, tells_waits(probe->selected))
+SELDOM(on_resume, resume, false, tells_waits(probe->selected))
 
 static PyObject *on_enter(PyObject *self)
 {
@@ -474,23 +549,25 @@ static PyObject *on_resume_if(PyObject *self)
     return resume_anyhow(selected);
 }
 
-#define NEGATIVE(name, event) {"clineprof._core." name, event##_counter, event##_system, NULL, NULL}
-#define OPERAND(name, event) {"clineprof._core." name, NULL, NULL, event##_counter, event##_system}
+#define SAME(name, event) {"clineprof._core." name, event, event, event, NULL, NULL}
+#define NEGATIVE(name, event) {"clineprof._core." name, event##_counter, event##_system, event##_seldom, NULL, NULL}
+#define AROUND(name, event) {"clineprof._core." name, event##_counter, event##_system, NULL, NULL, NULL}
+#define OPERAND(name, event) {"clineprof._core." name, NULL, NULL, NULL, event##_counter, event##_system}
 
 const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS] = {
-    [CLP_PROBE_ENTER] = {"clineprof._core.EnterProbe", on_enter, on_enter, NULL, NULL},
+    [CLP_PROBE_ENTER] = SAME("EnterProbe", on_enter),
     [CLP_PROBE_ENTER_LINE] = NEGATIVE("EnterLineProbe", on_enter_line),
     [CLP_PROBE_LINE] = NEGATIVE("LineProbe", on_line),
     [CLP_PROBE_LAST_LINE] = NEGATIVE("LastLineProbe", on_last_line),
     [CLP_PROBE_LEAVE] = NEGATIVE("LeaveProbe", on_leave),
     [CLP_PROBE_SUSPEND] = NEGATIVE("SuspendProbe", on_suspend),
     [CLP_PROBE_RESUME] = NEGATIVE("ResumeProbe", on_resume),
-    [CLP_PROBE_RESUME_IF] = {"clineprof._core.ResumeIfProbe", on_resume_if, on_resume_if, NULL, NULL},
-    [CLP_PROBE_LINE_ASKED] = {"clineprof._core.AskedLineProbe", NULL, NULL, NULL, NULL},
+    [CLP_PROBE_RESUME_IF] = SAME("ResumeIfProbe", on_resume_if),
+    [CLP_PROBE_LINE_ASKED] = SAME("AskedLineProbe", NULL),
     [CLP_PROBE_CALL] = OPERAND("CallProbe", on_call),
-    [CLP_PROBE_CALLED] = NEGATIVE("CalledProbe", on_called),
-    [CLP_PROBE_MARK] = NEGATIVE("MarkProbe", on_mark),
-    [CLP_PROBE_OPERATED] = NEGATIVE("OperatedProbe", on_operated),
+    [CLP_PROBE_CALLED] = AROUND("CalledProbe", on_called),
+    [CLP_PROBE_MARK] = AROUND("MarkProbe", on_mark),
+    [CLP_PROBE_OPERATED] = AROUND("OperatedProbe", on_operated),
     [CLP_PROBE_ITERATED] = OPERAND("IteratedProbe", on_iterated),
 };
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What events cost: each thread keeps what its events are charged. */
+#ifndef CLP_EVENT_COSTS_H
+#define CLP_EVENT_COSTS_H
+
+#include "engine_state.h"
+
+/* Sets what events cost. Call it before the first event. All costs are 0 until then. */
+void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
+
+/* Gives a new thread the engine's costs. */
+void clp_engine_begin_costs(struct clp_thread *thread);
+
+/* Lets the thread's own clock go `rate` times as fast as time, and charges events at this rate (light.h). */
+void clp_engine_set_rate(struct clp_thread *thread, uint32_t rate);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "light.h"
+#include "event_costs.h"
+#include <math.h>
+
+#define WARM 2   /* events before a burst */
+#define BURST 16 /* intervals */
+#define FEW 8 /* intervals of a line that are timed in any case */
+#define LONG_LINE 2 /* microseconds */
+#define LONG_STAY 1000 /* microseconds; the ticker's interval at least */
+
+void clp_light_turn_on(struct clp_engine *engine, const uint64_t *ticker, uint64_t ticks_per_microsecond)
+{
+    engine->light = (struct clp_light){
+        .on = 1,
+        .ticker = ticker,
+        .rate = 1,
+        .rest = INT64_MAX / 2, /* the costs of events are measured meanwhile */
+        .long_line = LONG_LINE * ticks_per_microsecond,
+        .long_stay = LONG_STAY * ticks_per_microsecond,
+    };
+    engine->parts |= CLP_PART_LIGHT;
+}
+
+void clp_light_begin(struct clp_thread *thread, uint64_t now)
+{
+    thread->light.read = now;
+    thread->light.last = thread->last;
+    thread->light.random = now | 1;
+}
+
+/* ---- the thread's own clock ---- */
+
+/* Ticks of the thread's own clock in `piece` ticks since the last reading. Stays of some length count once. */
+static uint64_t counted(const struct clp_light *light, uint64_t piece)
+{
+    if (light->rate == 0) {
+        uint64_t others = ((uint64_t)light->left_then - (uint64_t)light->left) * (light->usual / 16);
+        uint64_t stay = piece > others ? piece - others : 0;
+        return stay >= light->long_stay ? stay : 0;
+    }
+    return piece >= light->long_stay ? piece : piece * light->rate;
+}
+
+void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
+{
+    struct clp_light *light = &thread->light;
+    uint64_t piece = now - light->read;
+
+    if ((int64_t)piece <= 0)
+        return;
+    if (light->last != thread->last) {
+        light->last = thread->last;
+        light->length = 0;
+    }
+    uint64_t own = counted(light, piece);
+    light->length += light->rate == 0 ? own : piece;
+    light->shift += piece - own;
+    thread->stopped += piece - own;
+    light->read = now;
+    light->left_then = light->left;
+}
+
+/* ---- events ---- */
+
+static struct clp_light_cell *cell_of_top(struct clp_thread *thread)
+{
+    const struct clp_activation *top = thread->top;
+
+    if (top->cell == &thread->outside || top->block->light == NULL)
+        return &thread->light.outside;
+    return &top->block->light[clp_engine_line_index(top)];
+}
+
+/* Notes the interval that ends, whose length is known. */
+static void learn(struct clp_thread *thread, struct clp_light *light)
+{
+    struct clp_light_cell *cell = cell_of_top(thread);
+
+    cell->timed++;
+    cell->usual += (uint32_t)light->length - cell->usual / 8;
+    if (light->rate == 1)
+        return;
+    light->usual += light->length - light->usual / 16;
+    cell->sums[light->group] += light->length;
+}
+
+void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
+{
+    struct clp_light *light = &thread->light;
+
+    light->left += step - 1;
+    light->tick = __atomic_load_n(light->ticker, __ATOMIC_RELAXED);
+    clp_light_settle_light(thread, now);
+    light->wants = light->length >= clp_engine_least_span(thread->engine);
+    if (light->rate != 0 && light->length < light->long_stay)
+        learn(thread, light);
+}
+
+/* A number from 0 up to and not including `end`. Marsaglia's xorshift, "Xorshift RNGs", 2003. */
+static int64_t random_below(struct clp_light *light, uint64_t end)
+{
+    uint64_t next = light->random;
+
+    next ^= next << 13;
+    next ^= next >> 7;
+    next ^= next << 17;
+    light->random = next;
+    return (int64_t)((next >> 32) * end >> 32);
+}
+
+/* The burst lies anywhere in a row of as many events as its weight says, at random. Returns how many events lie between
+ * it and the last one, whose place is in the row before. */
+static int64_t gap(struct clp_light *light)
+{
+    const int64_t places = BURST * (CLP_LIGHT_WEIGHT - 1) - WARM;
+    int64_t behind = places - light->place;
+
+    light->place = random_below(light, (uint64_t)places + 1);
+    return behind + light->place;
+}
+
+static void begin_phase(struct clp_light *light, enum clp_light_phase phase, int64_t events)
+{
+    light->phase = (uint8_t)phase;
+    light->rest = events;
+}
+
+static void next_phase(struct clp_light *light)
+{
+    switch ((enum clp_light_phase)light->phase) {
+    case CLP_LIGHT_GAP:
+        begin_phase(light, CLP_LIGHT_WARM, WARM);
+        break;
+    case CLP_LIGHT_WARM:
+        light->group = (uint8_t)((light->group + 1) % CLP_LIGHT_GROUPS);
+        begin_phase(light, CLP_LIGHT_BURST, BURST);
+        break;
+    default:
+        begin_phase(light, CLP_LIGHT_GAP, gap(light));
+    }
+}
+
+static bool times_always(struct clp_thread *thread)
+{
+    const struct clp_light_cell *cell = cell_of_top(thread);
+
+    return cell->timed < FEW || cell->usual / 8 >= thread->light.long_line;
+}
+
+int64_t clp_light_go_on(struct clp_thread *thread, bool hit)
+{
+    static const uint32_t rates[] = {[CLP_LIGHT_FIRST] = 1, [CLP_LIGHT_BURST] = CLP_LIGHT_WEIGHT};
+    struct clp_light *light = &thread->light;
+    bool always = times_always(thread), once = always || light->times_rest;
+
+    light->wants = light->times_rest = false;
+    light->rest -= light->set - light->left;
+    while (light->rest <= 0)
+        next_phase(light);
+    uint32_t rate = once ? 1 : rates[light->phase];
+    light->left = light->set = rate == 0 && light->phase == CLP_LIGHT_GAP ? light->rest - 1 : 0;
+    light->left_then = light->left;
+    if (rate != light->rate)
+        clp_engine_set_rate(thread, rate);
+    if (hit && rate != 0)
+        clp_engine_add_cost(thread, light->line_cost * rate);
+    return always ? CLP_LIGHT_ALWAYS : 1;
+}
+
+void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
+{
+    struct clp_light *light = &thread->light;
+
+    if (!light->on)
+        return;
+    clp_light_settle_light(thread, now);
+    light->rest -= light->set - light->left;
+    light->left = light->set = light->left_then = 0;
+    light->times_rest = true;
+    clp_engine_set_rate(thread, 1);
+}
+
+/* ---- errors ---- */
+
+/* The groups are independent samples of equal size, so they tell the variance of their sum. */
+double clp_light_error(const struct clp_light_cell *cell)
+{
+    double mean = 0, squares = 0;
+
+    for (int i = 0; i < CLP_LIGHT_GROUPS; i++)
+        mean += (double)cell->sums[i] / CLP_LIGHT_GROUPS;
+    for (int i = 0; i < CLP_LIGHT_GROUPS; i++)
+        squares += ((double)cell->sums[i] - mean) * ((double)cell->sums[i] - mean);
+    return CLP_LIGHT_WEIGHT * sqrt(squares * CLP_LIGHT_GROUPS / (CLP_LIGHT_GROUPS - 1));
+}
