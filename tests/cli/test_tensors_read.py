@@ -45,7 +45,8 @@ def since(*version):
     return pytest.mark.skipif(sys.version_info < version, reason="needs Python %d.%d" % version)
 
 
-TRACERS = ["settrace", pytest.param("monitoring", marks=since(3, 12)), pytest.param("probe", marks=since(3, 11))]
+TRACERS = ["settrace", pytest.param("monitoring", marks=since(3, 12)), pytest.param("probe", marks=since(3, 11)),
+           pytest.param("light", marks=since(3, 11))]
 
 
 @pytest.fixture
