@@ -67,6 +67,14 @@ static PyObject *module_main(PyObject *module, PyObject *arguments)
     return result;
 }
 
+static PyObject *module_few_tensors(PyObject *module, PyObject *nothing)
+{
+    const char *few = clp_setup_few_tensors();
+
+    (void)module, (void)nothing;
+    return PyUnicode_FromString(few != NULL ? few : "");
+}
+
 static PyObject *module_join(PyObject *module, PyObject *arguments)
 {
     PyObject *type = PyObject_GetAttrString(module, "Profiler");
@@ -302,6 +310,9 @@ static PyMethodDef module_methods[] = {
      "tracers()\n--\n\nReturns the names of the tracers that this interpreter has, the preferred one first."},
     {"tracer", module_tracer, METH_NOARGS,
      "tracer()\n--\n\nReturns the name of the tracer that all Profilers of this process have. None: there was no Profiler."},
+    {"few_tensors", module_few_tensors, METH_NOARGS,
+     "few_tensors()\n--\n\nSays once what tensors are not counted without the library of --tensors, which\n"
+     "otherwise the first Profiler(tensors=True) prints; then returns \"\"."},
     {"load", clp_content_of_files, METH_VARARGS,
      "load(*paths)\n--\n\nReturns the sum of these profiles as a dict, of which clineprof.load makes a Profile."},
     {"sum", clp_content_sum, METH_VARARGS,

@@ -5,6 +5,7 @@
 #include "cpython/recorder/device_time.h"
 #include "cpython/recorder/program_counters.h"
 #include "cpython/memory/tensors.h"
+#include "cpython/recorder/tensor_reads.h"
 #include "cpython/object/profiler_run.h"
 #include "cprofile.h"
 #include "run/processes/children.h"
@@ -95,12 +96,15 @@ static void say_no_counters(const struct clp_run_options *options, const struct 
 static void say_no_tensors(const struct clp_run_options *options, const struct clp_profile *profile)
 {
     PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+    const char *refused = clp_tensors_are_there() ? clp_tensors_refused() : clp_tensor_reads_refused();
 
-    if (!options->tensors || profile->function_count == 0 || !clp_tensors_are_there())
+    if (!options->tensors || profile->function_count == 0)
         return;
-    if (clp_tensors_refused() != NULL)
+    if (refused != NULL)
         clp_console_complain_format(me, "--tensors: tensors of %s are not counted, because the program has tensors on more "
-                                        "than %d devices", clp_tensors_refused(), CLP_DEVICES);
+                                        "than %d devices", refused, CLP_DEVICES);
+    else if (!clp_tensors_are_there())
+        return;
     else if (profile->meta.device1 == NULL && modules != NULL && PyMapping_HasKeyString(modules, "torch"))
         clp_console_complain(me, "--tensors: nothing was counted: this version of PyTorch made no tensor, or does not tell "
                                  "clineprof of tensors");

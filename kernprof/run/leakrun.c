@@ -5,7 +5,7 @@
 #include "cli/option.h"
 #include "heap/epochs.h"
 #include "cpython/object/profiler_run.h"
-#include "cpython/memory/tensors.h"
+#include "cpython/object/setup.h"
 #include "program_end.h"
 #include "bridge/console.h"
 #include <limits.h>
@@ -42,6 +42,8 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
     Py_ssize_t interval = bytes >= 1 ? (Py_ssize_t)bytes : 1;
     int64_t limit = -1;
 
+    if (options->tensors)
+        (void)clp_setup_few_tensors(); /* the start of the run has told why the library is missing */
     if (options->fail_on_leak != NULL)
         (void)clp_options_bytes(options->fail_on_leak, &limit); /* "" leaves -1, the usual limit */
     PyObject *counters = PyUnicode_FromFormat("%s%s", options->io ? "io," : "",
@@ -54,7 +56,7 @@ PyObject *clp_leakrun_profiler(PyObject *profiler_type, const struct clp_run_opt
                                  (long long)limit, Py_True, options->source,
                                  options->cpu ? Py_True : Py_False, counters,
                                  options->native ? Py_True : Py_False, Py_None,
-                                 options->tensors && clp_tensors_are_there() ? Py_True : Py_False,
+                                 options->tensors ? Py_True : Py_False,
                                  options->cuda ? Py_True : Py_False, options->line_log ? Py_True : Py_False,
                                  options->nvtx ? Py_True : Py_False, options->torch_names ? Py_True : Py_False);
 }

@@ -30,8 +30,8 @@ static const char *option_of(const struct clp_run_options *options)
     return !wants_heap(options) ? "--tensors" : options->tensors ? "--heap=native, --tensors" : "--heap=native";
 }
 
-/* Says why a library is not there. Without --heap=native the run goes on, and lacks the tensors only. False with
- * SystemExit set. */
+/* Says why a library is not there. Without --heap=native the run goes on, and has tensors of CUDA devices only. False
+ * with SystemExit set. */
 static bool do_without(const struct clp_run_options *options, const struct clp_buf *reason)
 {
     clp_console_complain_format(me, "%s: %s", option_of(options), clp_buf_text(reason));

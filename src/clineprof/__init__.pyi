@@ -428,6 +428,7 @@ def listen(
     source: Literal["functions", "files", "none"] = "functions",
     cpu: bool = False,
     counters: str = "",
+    tensors: bool = False,
     outfile: str | PathLike[str] | None = None,
 ) -> None: ...
 def load(path: _Path, *more: _Path) -> Profile: ...

@@ -46,11 +46,6 @@ void clp_devices_mirror(char (*into)[CLP_DEVICE_NAME])
     unlock();
 }
 
-void clp_devices_after_fork(void)
-{
-    unlock();
-}
-
 void clp_devices_names(char names[CLP_DEVICES][CLP_DEVICE_NAME])
 {
     lock();
@@ -121,6 +116,17 @@ void clp_devices_end_backward(const struct clp_thread *thread)
         memmove(&backwards[at - 1], &backwards[at], (backward_count - at) * sizeof *backwards);
         __atomic_store_n(&backward_count, backward_count - 1, __ATOMIC_RELEASE);
     }
+    unlock();
+}
+
+void clp_devices_after_fork(const struct clp_thread *left)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < backward_count; i++)
+        if (backwards[i] == left)
+            backwards[count++] = left;
+    backward_count = count;
     unlock();
 }
 

@@ -9,7 +9,8 @@
 /* What a run may count of devices. */
 enum clp_device_source {
     CLP_DEVICE_TENSORS = 1, /* memory of tensors, --tensors */
-    CLP_DEVICE_TIME = 2     /* kernels, copies and waiting, --cuda */
+    CLP_DEVICE_TIME = 2,    /* kernels, copies and waiting, --cuda */
+    CLP_DEVICE_READS = 4    /* the first is read from PyTorch's statistics (cpython/recorder/tensor_reads.h) */
 };
 
 /* The place of the device with this name in struct clp_device_cell; it gets one if it is new. -1: all places are taken.
@@ -18,9 +19,6 @@ int clp_devices_place(const char *name);
 
 /* Copies the name of each device to `into`, and from now on that of each new one; NULL: no more. */
 void clp_devices_mirror(char (*into)[CLP_DEVICE_NAME]);
-
-/* For the child of a fork, whose only thread may have found the names in use by another one. */
-void clp_devices_after_fork(void);
 
 /* Copies the name of each device, "" where there is none. */
 void clp_devices_names(char names[CLP_DEVICES][CLP_DEVICE_NAME]);
@@ -45,6 +43,10 @@ struct clp_device_cell *clp_devices_cell(struct clp_engine *engine, const struct
 /* Say that the thread calls backward(), and that this call has ended. Calls may be nested. */
 void clp_devices_begin_backward(const struct clp_thread *thread);
 void clp_devices_end_backward(const struct clp_thread *thread);
+
+/* For the child of a fork: another thread, which is not there any more, may have used the names, or may have called
+ * backward(). `left` is the only thread with counters; NULL: there is none. */
+void clp_devices_after_fork(const struct clp_thread *left);
 
 /* The cell of the line on top; NULL: no line is on top, or its block has no such cells. */
 struct clp_device_cell *clp_devices_of_top(const struct clp_thread *thread);

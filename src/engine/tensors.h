@@ -13,12 +13,26 @@
 #ifndef CLP_ENGINE_TENSORS_H
 #define CLP_ENGINE_TENSORS_H
 
-#include "engine_state.h"
+#include "devices.h"
 
 /* So many bytes more are allocated at the place of a device, or fewer, and its allocator holds so many bytes more. */
 struct clp_tensor_change {
     int place; /* clp_devices_place, not negative */
     int64_t bytes, reserved;
+};
+
+/* What happened at the place of a device between two reads of numbers that somebody else keeps of the process. */
+struct clp_tensor_sum {
+    int place;
+    int64_t allocated, freed, reserved;
+    int64_t high; /* the most that was allocated beyond what there was at the first read, as far as it is known */
+};
+
+/* Where such changes belong: the line on top, and what its thread had allocated when this execution began. */
+struct clp_tensor_place {
+    bool on_line;
+    struct clp_device_place line;
+    int64_t balance[CLP_DEVICES];
 };
 
 /* The change happens in this thread; NULL: in one without counters. */
@@ -36,5 +50,13 @@ void clp_tensors_note_for(struct clp_engine *engine, struct clp_thread *owner, c
 
 /* In the owner: it waits no more. Others work for the line of `before` again. */
 void clp_tensors_take_back(struct clp_thread *owner, struct clp_device_cell *before);
+
+/* Finds the place of the calling thread (NULL: it has no counters) before an event ends the line. Executions on the
+ * stack that have no mark yet began after the last read. */
+void clp_tensors_expect(struct clp_thread *thread, struct clp_tensor_place *place);
+
+/* The changes belong to this place, which clp_tensors_expect has found in the same thread. Code may have run since. */
+void clp_tensors_note_sum(struct clp_engine *engine, struct clp_thread *thread, const struct clp_tensor_place *place,
+                          const struct clp_tensor_sum *sum);
 
 #endif

@@ -150,14 +150,21 @@ struct clp_profile_call {
 
 #define CLP_CALL_DEEPER UINT32_MAX
 
+/* How the memory of tensors was counted, where it was. */
+enum clp_tensors_read {
+    CLP_TENSORS_NOT_READ,     /* by each allocation */
+    CLP_TENSORS_READ,         /* from PyTorch's statistics, at the ends of long lines */
+    CLP_TENSORS_READ_IN_PART  /* reading them has failed, and was not tried again */
+};
+
 /* How the profile was recorded. Unknown strings are NULL, unknown numbers 0.
  *
  * Merging keeps the first known value of a text, of pid with what else tells the process, and of own_bytes. It lists
  * different tracers. It sums wall, overhead and its error, events, reads, the other threads' changes, garbage
  * collections, the heap's bytes and what devices did for no line. It ors the flags, and takes the coarser memory_step
  * and heap_interval and the larger leak_epochs, no_source, gc_cleared, has_cpu, has_queue, has_called, has_io,
- * has_faults, has_switches and has_device_time. Counters and devices are told apart by their names; what finds no
- * place is dropped. Different kinds of memory, or of epochs, become "mixed". */
+ * has_faults, has_switches, tensors_read and has_device_time. Counters and devices are told apart by their names; what
+ * finds no place is dropped. Different kinds of memory, or of epochs, become "mixed". */
 struct clp_profile_meta {
     char *python;  /* "3.12.1" */
     char *tracer;  /* "monitoring" */
@@ -189,6 +196,7 @@ struct clp_profile_meta {
     uint64_t device1_outside, device2_outside, device3_outside, device4_outside; /* bytes that were allocated .. */
     uint64_t device1_outside_freed, device2_outside_freed, device3_outside_freed, device4_outside_freed; /* .. and freed
                                                                        * there while no line of the profile ran */
+    uint64_t tensors_read;    /* enum clp_tensors_read */
     uint64_t has_device_time; /* 1: the time of devices was counted (--cuda) */
     uint64_t outside_device_time; /* nanoseconds of kernels and copies that no line launched */
     uint64_t outside_launches;    /* number of these */
@@ -255,6 +263,7 @@ struct clp_profile_meta {
     X(device3_outside_freed, ASKED) \
     X(device4_outside, ASKED)       \
     X(device4_outside_freed, ASKED) \
+    X(tensors_read, ASKED)          \
     X(has_device_time, ASKED)       \
     X(outside_device_time, ASKED)   \
     X(outside_launches, ASKED)      \

@@ -412,6 +412,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->has_io = larger(meta->has_io, from->has_io);
     meta->has_faults = larger(meta->has_faults, from->has_faults);
     meta->has_switches = larger(meta->has_switches, from->has_switches);
+    meta->tensors_read = larger(meta->tensors_read, from->tensors_read);
     meta->has_device_time = larger(meta->has_device_time, from->has_device_time);
     meta->outside_device_time = clp_measures_sum(meta->outside_device_time, from->outside_device_time);
     meta->outside_launches = clp_measures_sum(meta->outside_launches, from->outside_launches);

@@ -421,6 +421,22 @@ static void add_tensors_outside(struct report *report)
         clp_buf_add_text(report->out, ".\n");
 }
 
+/* Says so if the numbers of tensors are not exact. */
+static void add_how_tensors_were_read(struct report *report)
+{
+    uint64_t read = report->profile->meta.tensors_read;
+
+    if (read == CLP_TENSORS_NOT_READ)
+        return;
+    clp_buf_add_text(report->out,
+                     "Tensors of CUDA devices were read from PyTorch's statistics at the ends of lines of 100 us or "
+                     "more. What\nshorter lines did belongs to the next line that was read; what other threads did, to the "
+                     "line that read it.\n");
+    if (read == CLP_TENSORS_READ_IN_PART)
+        clp_buf_add_text(report->out,
+                         "PyTorch's statistics could not be read to the end: later changes are missing.\n");
+}
+
 /* Adds what devices did for no line. */
 static void add_devices(struct report *report)
 {
@@ -534,8 +550,10 @@ static clp_status add_report(struct report *report)
         status = add_tables(report);
     if (report->profile->gc_apart && !report->options->no_details)
         add_collections(report);
-    if (!report->options->no_details)
+    if (!report->options->no_details) {
         add_tensors_outside(report);
+        add_how_tensors_were_read(report);
+    }
     if (report->profile->meta.has_device_time != 0 && !report->options->no_details)
         add_devices(report);
     if (report->options->summarize)

@@ -3,9 +3,12 @@
 import importlib.util
 import os
 import re
+import shutil
 import sys
 
+import clineprof
 import pytest
+import stub
 from harness import BUILD, ROOT, UNSHARED, Profile, ckernprof, run
 
 pytestmark = pytest.mark.once  # the plugin has no choice of tracer
@@ -247,6 +250,18 @@ class TestIn:
 
 
 # ---- what is told ----
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no cc to build tests/stub/torch_c.c with")
+@pytest.mark.parametrize("words", [(), pytest.param(("-n2",), marks=needs("xdist"))])
+def test_tensors(project, words):
+    stub.build_torch(project.folder)
+    project.write("test_cuda.py", "import time, torch\ndef test_cuda():\n    torch.cuda.init()\n"
+                                  "    torch._C.allocate(500); time.sleep(.005)\n")
+    ended = project.pytest("--clineprof=test_cuda.py", "--clineprof-tensors", "test_cuda.py", *words)
+    assert ended.code == 0 and ended.out.count("only tensors on CUDA devices are counted") == 1
+    [function] = [f for f in clineprof.load(project.folder / "pytest.lprof").functions if f.name == "test_cuda"]
+    assert [line.device1_allocated for line in function.lines] == [0, 500]
 
 
 def test_the_table_and_the_file(project):

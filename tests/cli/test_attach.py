@@ -15,6 +15,7 @@ import urllib.request
 
 import clineprof
 import pytest
+import stub
 from harness import BUILD, SANITIZED, Profile, clean_environment, viewer_command
 from terminal import Top, on_terminal
 
@@ -771,3 +772,26 @@ def wait_until(holds, seconds=30):
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no cc to build tests/stub/torch_c.c with")
+def test_tensors_on_cuda_devices(target, tmp_path):
+    """From PyTorch's statistics, and the process prints nothing of it."""
+    stub.build_torch(tmp_path)
+    loop = target("""\
+import time, torch
+from torch import _C
+torch.cuda.init()
+print("ready", flush=True)
+def step():
+    _C.allocate(70); _C.allocate(-30); time.sleep(0.02)  # allocates
+while True:
+    step()
+""")
+    code, out, err = attach(loop, "-s", "1", "--tensors", "-p", "app.py")
+    assert code == 0 and "only tensors on CUDA devices are counted, from PyTorch's statistics" in err, err
+    profile = clineprof.load(tmp_path / "out.lprof")
+    [line] = [line for function in profile.functions for line in function.lines if line.text.endswith("# allocates")]
+    assert profile.meta["device1"] == "cuda:0" and line.device1_allocated >= 70 * 5
+    assert line.device1_allocated % 70 == 0 and line.device1_freed * 7 == line.device1_allocated * 3
+    assert loop.end() == ""

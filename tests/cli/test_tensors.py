@@ -460,8 +460,9 @@ def test_without_the_library(folder):
         assert "device1" not in clineprof.Profile(p.snapshot()).meta
     """)
     ended = run_python(["prog.py"], folder, env={"PYTHONPATH": str(BUILD / "python")})
-    assert (ended.code, ended.err) == (0, "clineprof: tensors are not counted, because a library of clineprof's must be "
-                                          "loaded before PyTorch for that; start the program with ckernprof --tensors\n")
+    assert (ended.code, ended.err) == (0, "clineprof: only tensors on CUDA devices are counted, from PyTorch's "
+                                          "statistics at the ends of lines of 100 us or more; start the program with "
+                                          "ckernprof --tensors to count each allocation on each device\n")
 
 
 @pytest.mark.parametrize("imported", [False, True])

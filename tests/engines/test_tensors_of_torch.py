@@ -2,11 +2,12 @@
 """--tensors with PyTorch itself, on the processor. The truth is the sizes that the program asks for, and what PyTorch's
 own profiler says. tests/cli/test_tensors.py has what needs no PyTorch."""
 import json
+import re
 import textwrap
 
 import pytest
 from engine import needs
-from harness import run_ckernprof, run_python
+from harness import BUILD, run_ckernprof, run_python
 
 import clineprof
 
@@ -195,3 +196,57 @@ def test_sums_are_pytorchs_own(tmp_path):
         assert found[0] > 20 * 50 * 50 * 4
     """
     profiled(tmp_path, text, quiet=False)  # PyTorch's profiler misses a GPU
+
+
+TRAIN = """
+    import sys
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1))
+    def train(steps):
+        optimizer = torch.optim.Adam(net.parameters())
+        for i in range(steps):
+            loss = net(torch.rand(64, 64)).square().mean()
+            optimizer.zero_grad(); loss.backward(); optimizer.step()
+        return loss.item()
+    def profiler():
+        import clineprof
+        made = clineprof.Profiler(tensors=True)
+        made.add_function(train)
+        return made
+    made = profiler() if len(sys.argv) > 1 else None
+    results = [train(20)]
+    assert not torch.cuda.is_initialized()
+    if not torch.cuda.is_available():
+        torch.cuda._initialized = True  # PyTorch's own functions now say that there is no device
+        results.append(train(5))
+        torch.cuda._initialized = False
+    print(results, [float(p.sum().detach()) for p in net.parameters()])
+    if made:
+        assert not made.snapshot()["meta"].get("device1")
+"""
+
+
+def test_a_profiler_without_the_library_changes_nothing(tmp_path):
+    """Nothing is initialised, nothing but clineprof's one line is printed, and the results are the same."""
+    (tmp_path / "prog.py").write_text(START + textwrap.dedent(TRAIN))
+    env = {"PYTHONPATH": str(BUILD / "python")}
+    bare, ended = (run_python(["prog.py", *words], tmp_path, env=env, timeout=240) for words in ([], ["profiled"]))
+    assert (bare.code, ended.code) == (0, 0), ended.err
+    assert ended.out == bare.out
+    assert re.sub("^clineprof: only tensors on CUDA devices .*\n", "", ended.err) == bare.err
+
+
+def test_the_functions_that_are_read_without_the_library(tmp_path):
+    """They are C functions of these names and arguments; others would not be called."""
+    (tmp_path / "prog.py").write_text(START + textwrap.dedent("""
+        import ctypes, sys
+        flags = ctypes.pythonapi.PyCFunction_GetFlags
+        flags.argtypes = [ctypes.py_object]
+        names = "_cuda_isInBadFork", "_cuda_getDeviceCount", "_cuda_hasPrimaryContext", "_cuda_memoryStats"
+        module = vars(sys.modules["torch._C"])
+        print([(module[name].__name__ == name, flags(module[name])) for name in names if name in module])
+        print(vars(sys.modules["torch.cuda"])["_initialized"])
+    """))
+    ended = run_python(["prog.py"], tmp_path, timeout=240)
+    of_cuda = "[(True, 4), (True, 4), (True, 8), (True, 8)]\nFalse\n"
+    assert ended.code == 0 and ended.out in (of_cuda, "[]\nFalse\n"), ended.out + ended.err

@@ -130,7 +130,8 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            a->gc_outside == b->gc_outside && a->gc_outside_runs == b->gc_outside_runs &&
            a->gc_cleared == b->gc_cleared && a->has_cpu == b->has_cpu && a->has_queue == b->has_queue && a->has_called == b->has_called &&
            a->has_io == b->has_io && a->has_faults == b->has_faults && a->has_switches == b->has_switches &&
-           a->has_device_time == b->has_device_time && a->outside_device_time == b->outside_device_time &&
+           a->tensors_read == b->tensors_read && a->has_device_time == b->has_device_time &&
+           a->outside_device_time == b->outside_device_time &&
            a->outside_launches == b->outside_launches && a->lost_launches == b->lost_launches && test_same_text(a->device1, b->device1) &&
            test_same_text(a->device2, b->device2) && test_same_text(a->device3, b->device3) &&
            test_same_text(a->device4, b->device4) &&

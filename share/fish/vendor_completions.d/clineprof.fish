@@ -85,6 +85,7 @@ complete -c clineprof -n '__fish_seen_subcommand_from attach' -l no-memory -d 'c
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l cpu -d 'split times into CPU and waiting'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l io -d 'count bytes read and written'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l counters -r -d 'count faults, switches, or both: faults,switches'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l tensors -d 'count the memory of PyTorch\'s tensors on CUDA devices'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l leaks -d 'tell which lines leak (docs/memory.md)'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l source -r -d 'text: functions, files, none (default: functions)'
 complete -c clineprof -n __fish_use_subcommand -a dump

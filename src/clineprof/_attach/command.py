@@ -108,6 +108,7 @@ def _attach_parser(name):
     add("--io", action="store_const", const=["io"], default=[], help="count bytes read and written")
     add("--counters", type=_some_of(COUNTERS), default=[], metavar="LIST",
         help="count faults, switches, or both: faults,switches")
+    add("--tensors", action="store_true", help="count the memory of PyTorch's tensors on CUDA devices")
     add("--leaks", nargs="?", type=_epoch, const="calls", metavar="EPOCH",
         help="tell which lines leak (docs/memory.md)")
     add("--source", type=_one_of(SOURCES), default="functions", metavar="WHOSE",
@@ -274,7 +275,7 @@ class Attachment(Visit):
             "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
             "exclude": options.exclude, "seconds": options.seconds, "memory": options.memory,
             "cpu": options.cpu, "leaks": options.leaks, "source": options.source,
-            "counters": ",".join(options.io + options.counters),
+            "counters": ",".join(options.io + options.counters), "tensors": options.tensors,
         }  # fmt: skip
 
     def talk(self, connection):

@@ -243,11 +243,13 @@ class Window:
     def start(self):
         request = self.request
         core = _boot.core()
+        self.few_tensors = core.few_tensors() if request["tensors"] else ""
         # A process that was profiled before keeps its tracer.
         in_place = IN_PLACE and core.tracer() is None
         self.profiler = core.Profiler(tracer="monitoring" if in_place else None, memory=request["memory"],
                                       source=request["source"], leaks=request["leaks"],
-                                      cpu=request["cpu"], counters=request["counters"])
+                                      cpu=request["cpu"], counters=request["counters"],
+                                      tensors=request["tensors"])
         self.recording = core.Recording(self.profiler, request["outfile"], files.program_rights(), _boot.command(sys.orig_argv))
         self.selection = loaded.select(self.profiler, request["targets"], request["exclude"])
         atexit.register(self.finish)
@@ -264,6 +266,8 @@ class Window:
             more = len(waiting) - MOST_NAMED
             lacks.append("these ran already and count from their next call: %s%s" % (
                 ", ".join(waiting[:MOST_NAMED]), " and %d more" % more if more > 0 else ""))  # fmt: skip
+        if self.few_tensors:
+            lacks.append(self.few_tensors)
         if self.profiler._lacks_raw:
             lacks.append("the process had several threads, so what C code asks of PyMem_RawMalloc is not in allocated "
                          "and leaks")

@@ -19,6 +19,7 @@ _SCRIPTS = (
     "numbers.js", "table.js", "content.js", "profile.js", "calls.js", "file.js", "flame.js", "minimap.js", "source.js",
     "lines.js", "leaks.js", "timeline.js", "tree.js", "search.js", "page.js")  # fmt: skip
 _STYLES = "tables.css", "page.css", "timeline.css", "leaks.css"
+TENSORS_READ = "", "read at the ends of lines of 100 µs or more", "reading them has failed: some changes are missing"
 COLLECTIONS = "garbage collection"  # the row below the lines of a function; profile.js has it, too
 _PAPER_FUNCTIONS, _PAPER_LINES, _PAPER_ROWS = 20, 2000, 100
 
@@ -107,6 +108,7 @@ class _View:
         yield "Memory", _exactness(meta) if self.memory else "", 0
         yield "Garbage collection", _outside(meta), 0
         yield "Tensors outside the lines", _tensors_outside(meta), 0
+        yield "Tensors of CUDA devices", TENSORS_READ[min(meta.get("tensors_read", 0), 2)], 0
 
     def functions(self):
         """The first JSON of the page: what the page needs to list the functions."""

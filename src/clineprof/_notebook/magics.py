@@ -214,7 +214,7 @@ class ClineprofMagics(Magics):
         --native: show the time in C code and in functions that are not profiled.
         --io: count bytes read and written.
         --counters[=LIST]: count page faults, context switches, or both, the default: faults,switches.
-        --tensors: count the memory of PyTorch's tensors, if the kernel was started with clineprof's library.
+        --tensors: count the memory of PyTorch's tensors; on CUDA devices alone, unless clineprof's library is loaded.
         --heap: show how much of each line's memory stays alive.
         --leaks[=EPOCH]: tell which lines leak; EPOCH as in `ckernprof --leaks`, by default calls.
         """

@@ -28,6 +28,10 @@ def pytest_addoption(parser):
         "--clineprof-lines", type=int, default=10, metavar="N",
         help="print the N hottest lines (default: 10; 0: none)",
     )  # fmt: skip
+    group.addoption(
+        "--clineprof-tensors", action="store_true",
+        help="count the memory of PyTorch's tensors on CUDA devices",
+    )  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -31,9 +31,10 @@ class _Session:
     def __init__(self, config, targets):
         self.config, self.targets = config, targets
         self.there = set(filter(os.path.exists, targets))  # looked up now, as a conftest.py may change the directory
-        core = _boot.core()
+        core, tensors = _boot.core(), config.known_args_namespace.clineprof_tensors
+        self.lacks = core.few_tensors() if tensors else ""  # pytest would hide what the profiler prints now
         try:
-            self.profiler = core.Profiler()
+            self.profiler = core.Profiler(tensors=tensors)
         except RuntimeError as error:
             raise pytest.UsageError("--clineprof: %s" % error) from None
         # without targets: all code below the root folder but what is installed there
@@ -116,6 +117,8 @@ class _Alone(_Testing):
         if self.session.profiler is None or self.session.config.option.collectonly:
             return
         self.outcome.say_unmatched(self.session.unmatched())
+        if self.session.lacks:
+            self.outcome.messages.append(self.session.lacks)
         if self.session.profiler.displaced():
             self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
         self.outcome.write(self.session.bytes())
@@ -134,6 +137,7 @@ class _Worker(_Testing):
             "unmatched": self.session.unmatched(),
             "unknown": self.session.unknown(),
             "displaced": self.session.profiler.displaced(),
+            "lacks": self.session.lacks,
         }
         made, identity = self.session.bytes(), config.workerinput["workerid"]
         try:
@@ -177,6 +181,7 @@ class _Controller:
             self.outcome.messages.append(
                 "the profile lacks what ran in %s, which did not end normally" % ", ".join(sorted(missing))
             )
+        self.outcome.messages += sorted({answer["lacks"] for answer in self.answers} - {""})
         if any(answer["displaced"] for answer in self.answers):
             self.outcome.messages.append(DISPLACED + "; what ran meanwhile is missing")
         unknown = self._said_by_all("unknown")

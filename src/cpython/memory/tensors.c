@@ -150,7 +150,7 @@ static void after_fork(void)
     tensors.workers = 0;
     if (tensors.owner != clp_thread_here)
         tensors.owner = NULL;
-    clp_devices_after_fork();
+    clp_devices_after_fork(clp_thread_here);
 }
 
 bool clp_tensors_use(struct clp_engine *engine)

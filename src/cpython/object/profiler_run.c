@@ -13,6 +13,7 @@
 #include "engine/called.h"
 #include "engine/devices.h"
 #include "cpython/recorder/program_counters.h"
+#include "cpython/recorder/tensor_reads.h"
 #include "profile/named.h"
 #include "cpython/recorder/own_work.h"
 #include "cpython/recorder/recorder.h"
@@ -406,6 +407,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     meta->gc_cleared = clp_gc_calls_cleared(recorder);
     meta->has_queue = self->window.cpu && recorder->with_queue;
     fill_outside(&self->window, meta);
+    meta->tensors_read = self->window.devices & CLP_DEVICE_READS ? clp_tensor_reads_state() : CLP_TENSORS_NOT_READ;
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;
     meta->heap_native = self->has_heap && clp_native_is_used();
     clp_identity_here(&me);
@@ -470,6 +472,8 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
         clp_called_look(&recorder->engine, clp_clock_read(&recorder->clock));
     if (window->devices & CLP_DEVICE_TIME)
         clp_device_time_look();
+    if (window->devices & CLP_DEVICE_READS)
+        clp_tensor_reads_look();
     clp_status status = clp_engine_copy_init(&copy, &recorder->engine, &recorder->views.scratch,
                                              clp_clock_read(&recorder->clock));
     if (status != CLP_OK)

@@ -63,8 +63,11 @@ bool clp_setup_read_counters(const char *names, uint32_t *tallies)
 /* What the wishes want of enum clp_device_source. */
 static uint32_t devices_of(const struct clp_wishes *wishes, struct clp_recorder *recorder)
 {
-    return (wishes->tensors != 0 && clp_tensors_use(&recorder->engine) ? CLP_DEVICE_TENSORS : 0) |
-           (wishes->cuda != 0 ? CLP_DEVICE_TIME : 0);
+    uint32_t devices = wishes->cuda != 0 ? CLP_DEVICE_TIME : 0;
+
+    if (wishes->tensors != 0)
+        devices |= CLP_DEVICE_TENSORS | (clp_tensors_use(&recorder->engine) ? 0 : CLP_DEVICE_READS);
+    return devices;
 }
 
 static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -218,15 +221,23 @@ static bool join(struct clp_profiler *self, const struct clp_wishes *wishes, PyO
     return done;
 }
 
-/* The program goes on without numbers of tensors. */
-static void say_no_tensors(const struct clp_wishes *wishes)
+const char *clp_setup_few_tensors(void)
 {
     static bool told;
+    bool again = told;
 
-    if (wishes->tensors != 0 && !clp_tensors_are_there() && !told)
-        clp_console_complain("clineprof", "tensors are not counted, because a library of clineprof's must be loaded before "
-                                          "PyTorch for that; start the program with ckernprof --tensors");
-    told |= wishes->tensors != 0;
+    told = true;
+    return again || clp_tensors_are_there() ? NULL
+           : "only tensors on CUDA devices are counted, from PyTorch's statistics at the ends of lines of 100 us or "
+             "more; start the program with ckernprof --tensors to count each allocation on each device";
+}
+
+static void say_few_tensors(const struct clp_wishes *wishes)
+{
+    const char *few = wishes->tensors != 0 ? clp_setup_few_tensors() : NULL;
+
+    if (few != NULL)
+        clp_console_complain("clineprof", few);
 }
 
 static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
@@ -240,7 +251,7 @@ static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
     }
     Py_XDECREF(statements);
     if (done)
-        say_no_tensors(wishes);
+        say_few_tensors(wishes);
     if (done && wishes->torch_names != 0)
         clp_torch_names_start(self);
     return done && (!wishes->started || clp_code_window_open(&self->window));

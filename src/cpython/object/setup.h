@@ -42,6 +42,10 @@ bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wish
 /* Gives up all that the profiler has, which is closed then. Calling it again changes nothing. */
 void clp_setup_undo(struct clp_profiler *self);
 
+/* Says once what tensors are not counted without the library of --tensors; the caller tells the user. NULL: nothing is
+ * to be told, or no more. */
+const char *clp_setup_few_tensors(void);
+
 /* Returns the recorder of the process; NULL before the first profiler. */
 struct clp_recorder *clp_process_recorder(void);
 

@@ -5,6 +5,7 @@
 #include "program_counters.h"
 #include "ranges.h"
 #include "tally_reads.h"
+#include "tensor_reads.h"
 #include "engine/light.h"
 #include "engine/parts.h"
 #include "os/processes.h"
@@ -269,7 +270,7 @@ static void read_tallies(struct clp_recorder *recorder, struct clp_thread *threa
 
     clp_tally_reads_note(thread);
     end_read(recorder, &recorder->tally_cost, start, moment);
-    if (clp_program_counters_note(thread, length))
+    if (clp_program_counters_note(thread, length) | clp_tensor_reads_note(thread, length, start))
         moment->still++; /* so that clp_recorder_end_slow is called */
 }
 
@@ -325,6 +326,7 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
     bool ran = recorder->engine.logs_lines && clp_line_log_note(recorder, thread);
 
     ran |= clp_program_counters_read(thread);
+    ran |= clp_tensor_reads_read(thread);
     clp_engine_stand_still(thread, still);
     if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0)
         ran |= clp_watch_recorded(recorder->watch);

@@ -32,7 +32,7 @@ bool clp_recorder_init(struct clp_recorder *recorder)
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     clp_views_init(&recorder->views, &recorder->engine, &recorder->view_pages);
     clp_hashmap_init(&recorder->cython.functions, &recorder->mem);
-    recorder->engine.rss_span = recorder->counter_span = UINT64_MAX;
+    recorder->engine.rss_span = recorder->counter_span = recorder->tensor_span = UINT64_MAX;
     recorder->clock = clp_clock_start();
     recorder->started = clp_clock_wall();
     clp_source_cache_init(&recorder->texts, &recorder->mem, &recorder->live);
@@ -84,6 +84,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
         clp_tensors_forget(clp_thread_here);
         clp_ranges_end(clp_thread_here);
     }
+    clp_devices_after_fork(NULL);
     clp_thread_here = NULL;
     clp_thread_hook_set(&recorder->thread_hook, NULL);
     clp_views_forget(&recorder->views);
@@ -106,6 +107,7 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
     uint64_t now = clp_clock_read(&recorder->clock);
 
     clp_line_log_after_fork(recorder);
+    clp_devices_after_fork(clp_thread_here);
     for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
          thread = thread->next) {
         if (thread == clp_thread_here)

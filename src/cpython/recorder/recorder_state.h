@@ -155,6 +155,7 @@ struct clp_recorder {
     bool io_failed; /* reading it has failed since the start */
     struct clp_read_cost tally_cost;
     uint64_t counter_span; /* ticks: the program's own counters are not read for shorter lines; UINT64_MAX: there are none */
+    uint64_t tensor_span;  /* the same for PyTorch's statistics */
     size_t with_heap;   /* how many windows want the table of live blocks */
     bool awake;         /* the tracer sends events */
     bool opened_late;   /* some window was opened on functions, or got one, that may have been running */

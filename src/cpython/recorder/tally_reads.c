@@ -66,11 +66,12 @@ void clp_tally_reads_skip(struct clp_thread *thread)
 
 void clp_tally_reads_set_span(struct clp_recorder *recorder)
 {
-    uint64_t span = (uint64_t)(LEAST_NANOS / recorder->clock.rough_nanos), counters = recorder->counter_span;
+    uint64_t span = (uint64_t)(LEAST_NANOS / recorder->clock.rough_nanos);
+    uint64_t others = recorder->counter_span < recorder->tensor_span ? recorder->counter_span : recorder->tensor_span;
 
     if (span < recorder->tally_cost.least / PART_OF_READ)
         span = recorder->tally_cost.least / PART_OF_READ;
-    clp_engine_set_tally_span(&recorder->engine, recorder->tallies != 0 && span < counters ? span : counters);
+    clp_engine_set_tally_span(&recorder->engine, recorder->tallies != 0 && span < others ? span : others);
 }
 
 /* Sees what a read takes, and lets the calling thread's changes count from now on. */

@@ -13,7 +13,7 @@ uint32_t clp_tally_reads_start(struct clp_recorder *recorder, uint32_t sources);
 void clp_tally_reads_stop(struct clp_recorder *recorder, uint32_t sources);
 
 /* Sets how many ticks a line must last at least so that a source is read for it, or one of the program's own counters
- * (recorder->counter_span). */
+ * (recorder->counter_span), or PyTorch's statistics (recorder->tensor_span). */
 void clp_tally_reads_set_span(struct clp_recorder *recorder);
 
 /* Gives the calling thread's line on top what has changed since the last read. */

@@ -16,6 +16,7 @@
 #include "cpython/recorder/moments.h"
 #include "cpython/recorder/program_counters.h"
 #include "cpython/recorder/tally_reads.h"
+#include "cpython/recorder/tensor_reads.h"
 #include "cpython/tracers/offering.h"
 #include "cpython/tracers/cython_monitoring.h"
 #include "readers.h"
@@ -78,6 +79,8 @@ static bool set_counting(struct clp_code_window *window)
         clp_called_look(&recorder->engine, now_of(window));
     if (window->devices & CLP_DEVICE_TIME)
         clp_device_time_look();
+    if (window->devices & CLP_DEVICE_READS)
+        clp_tensor_reads_look();
     bool done = is_done(clp_view_set_counting(&window->view, wanted, now_of(window)));
     if ((window->devices & CLP_DEVICE_TIME) && (window->view.counting != 0) != counted)
         clp_device_time_counts(counted ? -1 : 1);
@@ -370,6 +373,8 @@ void clp_code_window_init(struct clp_code_window *window, struct clp_recorder *r
     window->devices = devices != 0 && clp_engine_add_parts(&recorder->engine, CLP_PART_DEVICES) ? devices : 0;
     if (window->devices & CLP_DEVICE_TIME)
         clp_device_time_start(recorder);
+    if (window->devices & CLP_DEVICE_READS)
+        clp_tensor_reads_start(recorder);
     window->outside = clp_device_time_outside();
     clp_program_counters_join(recorder);
 }
@@ -396,6 +401,8 @@ static void give_up(struct clp_code_window *window)
     recorder->with_called -= window->called;
     if (window->devices & CLP_DEVICE_TIME)
         clp_device_time_stop();
+    if (window->devices & CLP_DEVICE_READS)
+        clp_tensor_reads_stop(recorder);
     if (window == recorder->live_window)
         recorder->live_window = NULL;
     *window = (struct clp_code_window){0};

@@ -36,6 +36,10 @@ static PyObject *init_cuda(PyObject *self, PyObject *nothing)
     return result;
 }
 
+/* --tensors learns of backward() in another way (entered in native/tensors.h), which cannot serve --cuda, because it
+ * needs a preloaded library. This one cannot serve --tensors: it does not see C++ code that calls backward(), knows
+ * threads of autograd by their names alone, for which each allocation would need a system call, and must forget the
+ * caller when the call ends; but autograd's threads free tensors of it a moment later, and launch nothing any more. */
 static PyObject *run_backward(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     const struct clp_thread *thread = clp_thread_here;

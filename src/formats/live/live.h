@@ -23,7 +23,7 @@
 #include "engine/threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 16
+#define CLP_LIVE_VERSION 17
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* The head of the file. Its texts end in a 0. */
@@ -57,6 +57,7 @@ struct clp_live_header {
     uint32_t tallies;        /* which tallies are kept, a sum of enum clp_tally_source */
     char counters[CLP_TALLY_COUNTERS][CLP_TALLY_NAME]; /* the program's own counters; "": none */
     char devices[CLP_DEVICES][CLP_DEVICE_NAME]; /* whose tensors are counted; "": none */
+    uint32_t tensors_read;   /* enum clp_tensors_read */
     uint32_t device_time;    /* 1: the time of devices was counted */
     uint32_t locked;         /* the process holds a lock on the file as long as it uses the file (filelock.h) */
 };

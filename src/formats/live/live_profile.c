@@ -132,6 +132,7 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
     meta->memory_step = header->memory_step;
     meta->no_source = header->source == CLP_SOURCE_NONE;
     meta->has_queue = header->cpu >= 2;
+    meta->tensors_read = header->tensors_read;
     meta->inexact_memory = header->memory_step != 0;
     clp_status status = clp_profile_set_identity(profile, &header->who);
     if (status == CLP_OK)

@@ -2,6 +2,7 @@
 #include "engine/devices.h"
 #include "engine/engine.h"
 #include "engine/parts.h"
+#include "engine/tensors.h"
 #include "engine/threads.h"
 #include "helpers.h"
 #include <pthread.h>
@@ -100,6 +101,50 @@ Test(devices, cells_by_place)
     clp_engine_clear(&engine);
 }
 
+Test(devices, numbers_that_are_read_belong_to_the_line_that_ended)
+{
+    const struct clp_function wanted = {
+        .file = "f.py", .name = "f", .first_line = 1, .lowest_line = 2, .line_count = 3,
+    };
+    struct clp_mem mem = clp_mem_system();
+    struct clp_pages pages = {0};
+    struct clp_engine engine;
+    struct clp_tensor_place place;
+    uint32_t f;
+
+    clp_engine_init(&engine, &mem, &pages);
+    cr_assert_eq(clp_functions_add(&engine.functions, &wanted, &f), CLP_OK);
+    cr_assert(clp_engine_add_parts(&engine, CLP_PART_DEVICES));
+    struct clp_thread *thread = clp_engine_new_thread(&engine, 0, 0);
+    clp_tensors_expect(thread, &place);
+    cr_assert_not_null(clp_engine_enter(thread, f, NULL, 1));
+    clp_tensors_note_sum(&engine, thread, &place, &(struct clp_tensor_sum){1, 7, 3, 9, 5});
+    clp_tensors_note_sum(&engine, NULL, &place, &(struct clp_tensor_sum){1, 1, 0, 0, 1});
+    cr_expect_eq(engine.tensors->cells[1].allocated, 8, "no line ran");
+    cr_expect_eq(engine.tensors->cells[1].reserved, 9);
+
+    clp_engine_line(thread, 2, 10);
+    clp_tensors_expect(thread, &place);
+    clp_engine_line(thread, 3, 20);
+    clp_tensors_note_sum(&engine, thread, &place, &(struct clp_tensor_sum){1, 100, 40, -4, 90});
+    const struct clp_device_cell *cells = thread->blocks[f]->devices;
+    const struct clp_tensor_cell *first = &cells[0].tensors[1], *second = &cells[1].tensors[1];
+    cr_expect(first->allocated == 100 && first->freed == 40 && first->reserved == -4 && first->peak == 90);
+    cr_expect(second->allocated == 0 && second->peak == 0, "it began behind that");
+
+    clp_tensors_expect(thread, &place); /* line 3 calls f */
+    cr_assert_not_null(clp_engine_enter(thread, f, NULL, 30));
+    clp_tensors_note_sum(&engine, thread, &place, &(struct clp_tensor_sum){1, 5, 0, 0, 5});
+    clp_engine_line(thread, 4, 40);
+    clp_tensors_expect(thread, &place);
+    clp_engine_leave(thread, 50);
+    clp_tensors_note_sum(&engine, thread, &place, &(struct clp_tensor_sum){1, 20, 20, 0, 20});
+    cr_expect(cells[2].tensors[1].allocated == 20 && cells[2].tensors[1].peak == 20);
+    cr_expect(second->allocated == 5 && second->peak == 25, "the peak has what the line calls");
+    cr_expect_eq(first->peak, 90);
+    clp_engine_clear(&engine);
+}
+
 static void *ask_as_autograd(void *name)
 {
     (void)prctl(PR_SET_NAME, name);
@@ -131,6 +176,13 @@ Test(devices, threads_of_autograd_work_for_who_calls_backward)
     clp_devices_end_backward(&second);
     cr_expect_null(asked_by("pt_autograd_0"));
     clp_devices_end_backward(&second);
+    clp_devices_begin_backward(&second);
+    clp_devices_begin_backward(&first);
+    clp_devices_begin_backward(&second);
+    clp_devices_after_fork(&first);
+    cr_expect_eq(asked_by("pt_autograd_0"), &first, "no other thread is in the child");
+    clp_devices_end_backward(&first);
+    cr_expect_null(asked_by("pt_autograd_0"));
     for (int i = 0; i < 40; i++)
         clp_devices_begin_backward(&first);
     for (int i = 0; i < 40; i++)

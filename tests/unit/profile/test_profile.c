@@ -313,6 +313,7 @@ static void fill_other(struct clp_profile *other)
     other->meta.outside_device_time = 9;
     other->meta.outside_launches = 10;
     other->meta.lost_launches = 11;
+    other->meta.tensors_read = CLP_TENSORS_READ_IN_PART;
     cr_assert_eq(clp_profile_set_text(other, &other->meta.memory, "anon"), CLP_OK);
 }
 
@@ -335,7 +336,8 @@ Test(profile, merging_joins_functions_lines_and_meta)
                                              .inexact_memory = true, .memory_step = 16,
                                              .others_grown = 1, .others_released = 1,
                                              .gc_outside = 1, .gc_outside_runs = 2,
-                                             .outside_device_time = 1, .outside_launches = 2, .lost_launches = 3};
+                                             .outside_device_time = 1, .outside_launches = 2, .lost_launches = 3,
+                                             .tensors_read = CLP_TENSORS_READ};
 
     cr_assert_eq(clp_profile_merge(&profile, &other), CLP_OK);
     test_check_profile(&profile);
@@ -364,7 +366,8 @@ Test(profile, merging_joins_functions_lines_and_meta)
                                     .memory_step = 64, .memory = "anon",
                                     .others_grown = 6, .others_released = 7,
                                     .gc_outside = 8, .gc_outside_runs = 10, .gc_cleared = 1,
-                                    .outside_device_time = 10, .outside_launches = 12, .lost_launches = 14};
+                                    .outside_device_time = 10, .outside_launches = 12, .lost_launches = 14,
+                                    .tensors_read = CLP_TENSORS_READ_IN_PART};
     cr_assert(test_same_meta(&profile.meta, &meta));
     clp_profile_clear(&other);
 }

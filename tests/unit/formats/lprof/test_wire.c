@@ -150,6 +150,7 @@ static void fill_meta(struct clp_profile *to)
     to->meta.gc_cleared = 1;
     to->meta.has_cpu = to->meta.has_queue = to->meta.has_called = 1;
     to->meta.has_io = to->meta.has_faults = to->meta.has_switches = 1;
+    to->meta.tensors_read = CLP_TENSORS_READ_IN_PART;
     cr_assert_eq(clp_profile_set_text(to, &to->meta.counter2, "energy (mJ)"), CLP_OK);
     cr_assert_eq(clp_profile_set_text(to, &to->meta.memory, "anon"), CLP_OK);
     to->meta.has_memory = true;
