@@ -21,7 +21,7 @@ struct bounds {
 
 static double charge_of(const struct clp_charges *charges, const struct clp_cell *cell)
 {
-    return clp_cell_self_correction(cell, charges->costs->line) / CLP_CORRECTION_ONE;
+    return clp_costs_ticks(charges->costs, clp_cell_self_correction(cell, charges->costs->line));
 }
 
 static double floor_of(const struct clp_charges *charges, const struct clp_cell *cell, uint32_t line)
@@ -30,7 +30,7 @@ static double floor_of(const struct clp_charges *charges, const struct clp_cell 
     int known = instructions != NULL ? instructions[line] & CLP_FUNCTION_MOST_INSTRUCTIONS : 0;
     double count = known != 0 ? known : 1;
 
-    return (double)cell->hits * count * (double)charges->costs->instruction / CLP_CORRECTION_ONE;
+    return clp_costs_ticks(charges->costs, (double)cell->hits * count * (double)charges->costs->instruction);
 }
 
 static struct bounds bounds_of(const struct clp_charges *charges, const struct clp_block *sum,
@@ -146,21 +146,21 @@ double clp_charges_self(const struct clp_charges *charges, const struct clp_bloc
     return time < bounds.most ? time : bounds.most;
 }
 
-double clp_charges_nested(const struct clp_cell *cell)
+double clp_charges_nested(const struct clp_charges *charges, const struct clp_cell *cell)
 {
-    double nested = (double)cell->nested - (double)cell->nested_correction / CLP_CORRECTION_ONE;
+    double nested = (double)cell->nested - clp_costs_ticks(charges->costs, (double)cell->nested_correction);
 
     return nested > 0 ? nested : 0;
 }
 
 double clp_charges_overlap(const struct clp_charges *charges, const struct clp_block *sum)
 {
-    double raw = -(double)sum->total, overlap = (double)sum->total_correction / CLP_CORRECTION_ONE;
+    double raw = -(double)sum->total, overlap = clp_costs_ticks(charges->costs, (double)sum->total_correction);
 
     for (uint32_t i = 0; i < sum->line_count; i++) {
         const struct clp_cell *cell = &sum->cells[i];
         raw += (double)cell->self + (double)cell->nested;
-        overlap -= charge_of(charges, cell) + (double)cell->nested_correction / CLP_CORRECTION_ONE;
+        overlap -= charge_of(charges, cell) + clp_costs_ticks(charges->costs, (double)cell->nested_correction);
     }
     overlap += raw;
     if (overlap >= 0)

@@ -36,7 +36,7 @@ struct clp_charges clp_charges_of(const struct clp_block *sum, const struct clp_
 double clp_charges_self(const struct clp_charges *charges, const struct clp_block *sum, uint32_t line);
 
 /* What selected callees add to a line's time, in ticks. Never below 0. */
-double clp_charges_nested(const struct clp_cell *cell);
+double clp_charges_nested(const struct clp_charges *charges, const struct clp_cell *cell);
 
 /* How much more the times of the lines sum to than the function's time, in ticks: executions that lie within
  * other executions of the function, less those that no line has. It is 0 for a function that does not call

@@ -40,7 +40,19 @@ struct clp_costs {
     int64_t foreign_call; /* a call of such a function: its first event, and how much slower the call is itself */
     int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
     int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
+    int64_t pace;        /* how long events took during the run, with CLP_PACE_ONE for as long as in the calibration; 0: as
+                          * long (clp_light_pace) */
 };
+
+#define CLP_PACE_ONE 1024
+
+/* Turns a correction into ticks. */
+static inline double clp_costs_ticks(const struct clp_costs *costs, double correction)
+{
+    double pace = costs->pace > 0 ? (double)costs->pace / CLP_PACE_ONE : 1;
+
+    return correction * pace / CLP_CORRECTION_ONE;
+}
 
 /* What the events around calls and operators cost (called.h), in 1/256 ticks: each event, and the part of them that
  * lies within what they measure. */
@@ -131,6 +143,13 @@ struct clp_tensor_use {
     struct clp_tensor_mark marks[CLP_TENSOR_MARKS]; /* of the activation at depth n: [n % CLP_TENSOR_MARKS] */
 };
 
+/* What tells how long the events of bursts take, which other code runs between: in gaps the same program runs with events
+ * that read no clock. Ticks, intervals, and charges in 1/256 ticks, each counted once. */
+struct clp_light_sums {
+    uint64_t gap_ticks, gap_intervals, burst_ticks, burst_intervals;
+    int64_t charged;
+};
+
 enum clp_light_phase { CLP_LIGHT_FIRST, CLP_LIGHT_GAP, CLP_LIGHT_WARM, CLP_LIGHT_BURST };
 
 /* What a thread keeps where not each event reads the clock (light.h). */
@@ -154,6 +173,9 @@ struct clp_light {
     uint64_t usual; /* ticks from one event to the next, in 1/16 */
     uint64_t long_line, long_stay; /* ticks: such lines are timed at each visit, such stays are never missed */
     int64_t line_cost; /* engine->costs.line, that of an event which reads the clock */
+    int64_t still_cost; /* that of a line event which reads no clock */
+    struct clp_light_sums sums;
+    int64_t charged_then; /* the thread's charges when the burst began */
     uint64_t shift; /* by how much `stopped` was moved to set the thread's own clock right */
     uint64_t random;
     struct clp_light_cell outside;

@@ -5,7 +5,11 @@
 
 #define WARM 2   /* events before a burst */
 #define BURST 16 /* intervals */
+#define LEAST_GAP 32 /* intervals of a gap without a reading, so that it tells what they take */
 #define FEW 8 /* intervals of a line that are timed in any case */
+#define LEAST_INTERVALS 4096 /* of gaps, and of bursts, so that they tell what events take */
+#define LEAST_PACE 0.5
+#define MOST_PACE 8
 #define LONG_LINE 2 /* microseconds */
 #define LONG_STAY 1000 /* microseconds; the ticker's interval at least */
 
@@ -42,6 +46,17 @@ static uint64_t counted(const struct clp_light *light, uint64_t piece)
     return piece >= light->long_stay ? piece : piece * light->rate;
 }
 
+/* Leaves out what is far from usual: a few such intervals would outweigh all others. */
+static void note_gap(struct clp_light *light, uint64_t piece)
+{
+    uint64_t intervals = (uint64_t)light->left_then - (uint64_t)light->left;
+
+    if (intervals < LEAST_GAP || piece > 4 * intervals * (light->usual / 16))
+        return;
+    light->sums.gap_ticks += piece;
+    light->sums.gap_intervals += intervals;
+}
+
 void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
 {
     struct clp_light *light = &thread->light;
@@ -54,6 +69,8 @@ void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
         light->length = 0;
     }
     uint64_t own = counted(light, piece);
+    if (light->phase == CLP_LIGHT_GAP && light->rate == 0 && own == 0)
+        note_gap(light, piece);
     light->length += light->rate == 0 ? own : piece;
     light->shift += piece - own;
     thread->stopped += piece - own;
@@ -81,8 +98,10 @@ static void learn(struct clp_thread *thread, struct clp_light *light)
     cell->usual += (uint32_t)light->length - cell->usual / 8;
     if (light->rate == 1)
         return;
-    light->usual += light->length - light->usual / 16;
     cell->sums[light->group] += light->length;
+    light->usual += light->length - light->usual / 16;
+    light->sums.burst_ticks += light->length;
+    light->sums.burst_intervals++;
 }
 
 void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
@@ -126,7 +145,7 @@ static void begin_phase(struct clp_light *light, enum clp_light_phase phase, int
     light->rest = events;
 }
 
-static void next_phase(struct clp_light *light)
+static void next_phase(struct clp_thread *thread, struct clp_light *light)
 {
     switch ((enum clp_light_phase)light->phase) {
     case CLP_LIGHT_GAP:
@@ -134,7 +153,12 @@ static void next_phase(struct clp_light *light)
         break;
     case CLP_LIGHT_WARM:
         light->group = (uint8_t)((light->group + 1) % CLP_LIGHT_GROUPS);
+        light->charged_then = thread->correction;
         begin_phase(light, CLP_LIGHT_BURST, BURST);
+        break;
+    case CLP_LIGHT_BURST:
+        light->sums.charged += (thread->correction - light->charged_then) / CLP_LIGHT_WEIGHT;
+        begin_phase(light, CLP_LIGHT_GAP, gap(light));
         break;
     default:
         begin_phase(light, CLP_LIGHT_GAP, gap(light));
@@ -157,7 +181,7 @@ int64_t clp_light_go_on(struct clp_thread *thread, bool hit)
     light->wants = light->times_rest = false;
     light->rest -= light->set - light->left;
     while (light->rest <= 0)
-        next_phase(light);
+        next_phase(thread, light);
     uint32_t rate = once ? 1 : rates[light->phase];
     light->left = light->set = rate == 0 && light->phase == CLP_LIGHT_GAP ? light->rest - 1 : 0;
     light->left_then = light->left;
@@ -187,6 +211,46 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
     clp_light_read_next(thread);
     light->times_rest = true;
     clp_engine_set_rate(thread, 1);
+}
+
+/* ---- what events take ---- */
+
+void clp_light_stay_in_gap(struct clp_thread *thread)
+{
+    thread->light.phase = CLP_LIGHT_GAP;
+    thread->light.rest = thread->light.left = thread->light.set = INT64_MAX / 4;
+    clp_engine_set_rate(thread, 0);
+}
+
+static void add_sums(struct clp_light_sums *into, const struct clp_light_sums *from)
+{
+    into->gap_ticks += from->gap_ticks;
+    into->gap_intervals += from->gap_intervals;
+    into->burst_ticks += from->burst_ticks;
+    into->burst_intervals += from->burst_intervals;
+    into->charged += from->charged;
+}
+
+void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread)
+{
+    add_sums(&engine->light.sums, &thread->light.sums);
+}
+
+/* An interval of a burst lasts longer than one of a gap by what its event takes more than one that reads no clock. */
+int64_t clp_light_pace(const struct clp_engine *engine)
+{
+    struct clp_light_sums all = engine->light.sums;
+
+    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        add_sums(&all, &thread->light.sums);
+    if (all.burst_intervals < LEAST_INTERVALS || all.gap_intervals < LEAST_INTERVALS || all.charged <= 0 ||
+        engine->light.line_cost <= 0)
+        return 0;
+    double charge = (double)all.charged / CLP_CORRECTION_ONE / (double)all.burst_intervals;
+    double more = (double)all.burst_ticks / (double)all.burst_intervals -
+                  (double)all.gap_ticks / (double)all.gap_intervals;
+    double pace = (double)engine->light.still_cost / (double)engine->light.line_cost + more / charge;
+    return (int64_t)((pace < LEAST_PACE ? LEAST_PACE : pace > MOST_PACE ? MOST_PACE : pace) * CLP_PACE_ONE);
 }
 
 /* ---- errors ---- */

@@ -27,7 +27,7 @@
 
 #include "hot.h"
 
-#define CLP_LIGHT_WEIGHT 16
+#define CLP_LIGHT_WEIGHT 32
 
 /* How much an event counts down at a place in the code which is to read the clock at each visit. */
 #define CLP_LIGHT_ALWAYS (INT64_C(1) << 40)
@@ -169,6 +169,16 @@ static inline bool clp_light_last_line(struct clp_thread *thread, size_t place)
     clp_light_pop(thread);
     return true;
 }
+
+/* Lets the thread read no clock from now on, so that the cost of such events can be measured. */
+void clp_light_stay_in_gap(struct clp_thread *thread);
+
+/* Keeps what an ended thread knows of the time that events take. */
+void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread);
+
+/* How long events took that read the clock, in terms of CLP_PACE_ONE; 0: not known. In the calibration they run one
+ * behind the other. In a burst the processor has just run other code, and they may take twice as long. */
+int64_t clp_light_pace(const struct clp_engine *engine);
 
 /* The standard error of the self time that a line has, in ticks, as far as it comes from bursts. `cell` is a sum over
  * threads. */

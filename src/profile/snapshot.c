@@ -125,7 +125,7 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     double self = clp_charges_self(charges, block, line);
     struct clp_measures measures = {
         .hits = cell->hits,
-        .time = nanos_at_least_1(self + clp_charges_nested(cell), nanos_per_tick),
+        .time = nanos_at_least_1(self + clp_charges_nested(charges, cell), nanos_per_tick),
         .raw_time = nanos((double)clp_cell_time(cell), nanos_per_tick),
         .self = nanos_at_least_1(self, nanos_per_tick),
         .raw_self = nanos((double)cell->self, nanos_per_tick),
@@ -292,7 +292,8 @@ static clp_status note_place(const struct request *request, const struct clp_eng
                              .group = copy->group != NULL ? *copy->group : 0,
                              .place = (uint32_t)place,
                              .raw = sum->total,
-                             .ticks = (double)sum->total - (double)sum->total_correction / CLP_CORRECTION_ONE,
+                             .ticks = (double)sum->total -
+                                      clp_costs_ticks(&copy->from->costs, (double)sum->total_correction),
                          });
 }
 

@@ -97,16 +97,16 @@ static struct clp_snapshot_place *find_place(const struct calls *calls, const st
     return NULL;
 }
 
-static double corrected(uint64_t ticks, int64_t correction)
+static double corrected(const struct calls *calls, uint64_t ticks, int64_t correction)
 {
-    double left = (double)ticks - (double)correction / CLP_CORRECTION_ONE;
+    double left = (double)ticks - clp_costs_ticks(&calls->copy->from->costs, (double)correction);
 
     return left > 0 ? left : 0;
 }
 
-static uint64_t nanos_of(uint64_t ticks, int64_t correction, double scale)
+static uint64_t nanos_of(const struct calls *calls, uint64_t ticks, int64_t correction, double scale)
 {
-    double nanos = corrected(ticks, correction) * scale + 0.5;
+    double nanos = corrected(calls, ticks, correction) * scale + 0.5;
 
     return nanos < 0x1p64 ? (uint64_t)nanos : UINT64_MAX;
 }
@@ -121,7 +121,7 @@ static void set_scales(const struct calls *calls)
         struct clp_snapshot_place *place = node->shown ? find_place(calls, node->call) : NULL;
         if (place != NULL) {
             place->called_raw += node->counts.ticks;
-            place->called_ticks += corrected(node->counts.ticks, node->counts.correction);
+            place->called_ticks += corrected(calls, node->counts.ticks, node->counts.correction);
         }
     }
     for (size_t i = 0; i < calls->places->count; i++) {
@@ -158,7 +158,7 @@ static clp_status add_node(const struct calls *calls, struct node *node)
     }
     const uint64_t total = calls->profile->functions[place->place].total;
     const struct clp_call_counts *counts = &node->counts;
-    const uint64_t time = nanos_of(counts->ticks, place->as_clocked ? 0 : counts->correction, place->scale);
+    const uint64_t time = nanos_of(calls, counts->ticks, place->as_clocked ? 0 : counts->correction, place->scale);
     const struct clp_profile_call added = {
         .parent = parent->place,
         .line = parent->place != 0 ? line : 0,
@@ -166,7 +166,7 @@ static clp_status add_node(const struct calls *calls, struct node *node)
         .through = parent->place != 0 && (node->call->through || parent->through),
         .calls = counts->calls,
         .time = time < total ? time : total,
-        .again = nanos_of(counts->again, place->as_clocked ? 0 : counts->again_correction, place->scale),
+        .again = nanos_of(calls, counts->again, place->as_clocked ? 0 : counts->again_correction, place->scale),
         .increment = counts->increment,
     };
     clp_status status = clp_profile_add_call(calls->profile, &added, &node->place);
@@ -194,8 +194,8 @@ static clp_status add_deeper(const struct calls *calls, const struct clp_call_co
     const struct clp_profile_call added = {
         .function = CLP_CALL_DEEPER,
         .calls = counts->calls,
-        .time = nanos_of(counts->ticks, counts->correction, calls->nanos_per_tick),
-        .again = nanos_of(counts->again, counts->again_correction, calls->nanos_per_tick),
+        .time = nanos_of(calls, counts->ticks, counts->correction, calls->nanos_per_tick),
+        .again = nanos_of(calls, counts->again, counts->again_correction, calls->nanos_per_tick),
         .increment = counts->increment,
     };
 

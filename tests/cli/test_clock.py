@@ -165,7 +165,7 @@ def test_the_report_says_what_times_are(tmp_path):
     shown = run_viewer(["prog.py.lprof"], tmp_path)
     assert shown.code == 0
     assert "     Error" in shown.out
-    assert "Times are estimates from one event in 16 (--clock light)." in shown.out
+    assert "Times are estimates from one event in 32 (--clock light)." in shown.out
     exported = json.loads(run_viewer(["--format", "json", "prog.py.lprof"], tmp_path).out)
     lines = [line for f in exported["functions"] for line in f["lines"] if line["hits"]]
     told = sorted(line["error"] / line["raw_self"] for line in lines if line["hits"] > 50_000 and line["raw_self"])
@@ -341,7 +341,7 @@ def test_unlike_clocks_are_told(tmp_path):
     merged = run_viewer(["merge", "-o", "both.lprof", "exact.lprof", "prog.py.lprof"], tmp_path)
     assert merged.code == 0, merged.err
     shown = run_viewer(["both.lprof"], tmp_path)
-    assert "Some times are estimates from one event in 16 (--clock light), the others are exact." in shown.out
+    assert "Some times are estimates from one event in 32 (--clock light), the others are exact." in shown.out
 
 
 @pytest.mark.parametrize("option, words", [

@@ -419,6 +419,18 @@ static double spread(const struct clp_costs *one, const struct clp_costs *other)
     return larger > 0 ? (larger - smaller) / larger : 0;
 }
 
+/* Measures events that read no clock. */
+static bool measure_still(struct clp_recorder *recorder, const struct clp_calibration *calibration)
+{
+    struct clp_costs costs;
+
+    if (clp_thread_here != NULL)
+        clp_light_stay_in_gap(clp_thread_here);
+    bool done = measure(recorder, calibration, &costs);
+    recorder->engine.light.still_cost = done ? costs.line : 0;
+    return done;
+}
+
 bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_code_window *window,
                              struct clp_costs *costs, double *error)
 {
@@ -440,5 +452,5 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
     *error = spread(costs, &again);
     if (again.line < costs->line)
         *costs = again;
-    return true;
+    return !window->recorder->engine.light.on || measure_still(window->recorder, calibration);
 }

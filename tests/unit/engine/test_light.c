@@ -196,8 +196,8 @@ Test(light, few_events_read_the_clock_and_shares_are_right)
     end_body(&program);
     cr_expect_lt(worst_share(&program), 0.5);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
-    cr_expect_lt((double)program.readings, 0.08 * (double)program.events);
-    cr_expect_gt((double)program.readings, 0.05 * (double)program.events);
+    cr_expect_lt((double)program.readings, 0.04 * (double)program.events);
+    cr_expect_gt((double)program.readings, 0.03 * (double)program.events);
     end(&program);
 }
 
