@@ -148,7 +148,11 @@ struct clp_tensor_use {
 struct clp_light_sums {
     uint64_t gap_ticks, gap_intervals, burst_ticks, burst_intervals;
     int64_t charged;
+    int64_t still; /* what the same events would take if they read no clock */
 };
+
+enum clp_light_kind { CLP_LIGHT_LINE, CLP_LIGHT_ENTER, CLP_LIGHT_LAST_LINE, CLP_LIGHT_LEAVE, CLP_LIGHT_SUSPEND,
+                      CLP_LIGHT_RESUME, CLP_LIGHT_KINDS };
 
 enum clp_light_phase { CLP_LIGHT_FIRST, CLP_LIGHT_GAP, CLP_LIGHT_WARM, CLP_LIGHT_BURST };
 
@@ -173,7 +177,7 @@ struct clp_light {
     uint64_t usual; /* ticks from one event to the next, in 1/16 */
     uint64_t long_line, long_stay; /* ticks: such lines are timed at each visit, such stays are never missed */
     int64_t line_cost; /* engine->costs.line, that of an event which reads the clock */
-    int64_t still_cost; /* that of a line event which reads no clock */
+    int64_t still[CLP_LIGHT_KINDS]; /* what events cost that read no clock */
     struct clp_light_sums sums;
     int64_t charged_then; /* the thread's charges when the burst began */
     uint64_t shift; /* by how much `stopped` was moved to set the thread's own clock right */

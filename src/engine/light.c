@@ -5,7 +5,7 @@
 
 #define WARM 2   /* events before a burst */
 #define BURST 16 /* intervals */
-#define LEAST_GAP 32 /* intervals of a gap without a reading, so that it tells what they take */
+#define LEAST_GAP 200 /* intervals of a gap without a reading, so that it tells what they take */
 #define FEW 8 /* intervals of a line that are timed in any case */
 #define LEAST_INTERVALS 4096 /* of gaps, and of bursts, so that they tell what events take */
 #define LEAST_PACE 0.5
@@ -172,7 +172,7 @@ static bool times_always(struct clp_thread *thread)
     return cell->timed < FEW || cell->usual / 8 >= thread->light.long_line;
 }
 
-int64_t clp_light_go_on(struct clp_thread *thread, bool hit)
+int64_t clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
 {
     static const uint32_t rates[] = {[CLP_LIGHT_FIRST] = 1, [CLP_LIGHT_BURST] = CLP_LIGHT_WEIGHT};
     struct clp_light *light = &thread->light;
@@ -187,8 +187,10 @@ int64_t clp_light_go_on(struct clp_thread *thread, bool hit)
     light->left_then = light->left;
     if (rate != light->rate)
         clp_engine_set_rate(thread, rate);
-    if (hit && rate != 0)
+    if (rate != 0 && (kind == CLP_LIGHT_LINE || kind == CLP_LIGHT_ENTER))
         clp_engine_add_cost(thread, light->line_cost * rate);
+    if (light->phase == CLP_LIGHT_BURST)
+        light->sums.still += light->still[kind];
     return always ? CLP_LIGHT_ALWAYS : 1;
 }
 
@@ -215,6 +217,18 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
 
 /* ---- what events take ---- */
 
+void clp_light_set_still(struct clp_engine *engine, const struct clp_costs *costs)
+{
+    int64_t *still = engine->light.still;
+
+    still[CLP_LIGHT_LINE] = costs->line;
+    still[CLP_LIGHT_ENTER] = costs->line + costs->enter.before + costs->enter.after;
+    still[CLP_LIGHT_LAST_LINE] = costs->last_line;
+    still[CLP_LIGHT_LEAVE] = costs->leave.before + costs->leave.after;
+    still[CLP_LIGHT_SUSPEND] = costs->suspend.before + costs->suspend.after;
+    still[CLP_LIGHT_RESUME] = costs->resume.before + costs->resume.after;
+}
+
 void clp_light_stay_in_gap(struct clp_thread *thread)
 {
     thread->light.phase = CLP_LIGHT_GAP;
@@ -229,6 +243,7 @@ static void add_sums(struct clp_light_sums *into, const struct clp_light_sums *f
     into->burst_ticks += from->burst_ticks;
     into->burst_intervals += from->burst_intervals;
     into->charged += from->charged;
+    into->still += from->still;
 }
 
 void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread)
@@ -243,13 +258,13 @@ int64_t clp_light_pace(const struct clp_engine *engine)
 
     for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         add_sums(&all, &thread->light.sums);
-    if (all.burst_intervals < LEAST_INTERVALS || all.gap_intervals < LEAST_INTERVALS || all.charged <= 0 ||
-        engine->light.line_cost <= 0)
+    if (all.burst_intervals < LEAST_INTERVALS || all.gap_intervals < LEAST_INTERVALS || all.charged <= 0)
         return 0;
     double charge = (double)all.charged / CLP_CORRECTION_ONE / (double)all.burst_intervals;
     double more = (double)all.burst_ticks / (double)all.burst_intervals -
                   (double)all.gap_ticks / (double)all.gap_intervals;
-    double pace = (double)engine->light.still_cost / (double)engine->light.line_cost + more / charge;
+    double still = (double)all.still / CLP_CORRECTION_ONE / (double)all.burst_intervals;
+    double pace = (still + more) / charge;
     return (int64_t)((pace < LEAST_PACE ? LEAST_PACE : pace > MOST_PACE ? MOST_PACE : pace) * CLP_PACE_ONE);
 }
 

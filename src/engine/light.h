@@ -68,8 +68,8 @@ static inline bool clp_light_knows_longest(const struct clp_thread *thread, uint
 void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now);
 
 /* The event is done. Decides how the interval that begins is measured. Returns the step of the event's place from now
- * on. `hit`: the event began the line on top. */
-int64_t clp_light_go_on(struct clp_thread *thread, bool hit);
+ * on. */
+int64_t clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind);
 
 /* Lets the next event read the clock. */
 void clp_light_read_next(struct clp_thread *thread);
@@ -172,6 +172,9 @@ static inline bool clp_light_last_line(struct clp_thread *thread, size_t place)
 
 /* Lets the thread read no clock from now on, so that the cost of such events can be measured. */
 void clp_light_stay_in_gap(struct clp_thread *thread);
+
+/* Sets what events cost that read no clock. */
+void clp_light_set_still(struct clp_engine *engine, const struct clp_costs *costs);
 
 /* Keeps what an ended thread knows of the time that events take. */
 void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread);

@@ -501,8 +501,8 @@ static bool tells_waits(const struct clp_selected *selected)
 }
 
 /* The event takes its place among the others: `name` if it reads no clock, else `name`_reading. The latter is the event
- * between clp_light_read and clp_light_go_on. `hit`: it begins a line. `always`: it reads the clock at each visit. */
-#define SELDOM(name, event, hit, always)                                                       \
+ * between clp_light_read and clp_light_go_on. `always`: it reads the clock at each visit. */
+#define SELDOM(name, event, kind, always)                                                      \
     static __attribute__((noinline)) PyObject *name##_reading(struct clp_probe_object *probe)  \
     {                                                                                          \
         struct clp_thread *thread = clp_thread_here;                                           \
@@ -512,7 +512,7 @@ static bool tells_waits(const struct clp_selected *selected)
             clp_ticker_start(probe->selected->recorder);                                       \
         clp_light_read(thread, probe->step, read_clock_of(probe));                             \
         PyObject *none = event(probe, CLOCK_READ);                                             \
-        int64_t step = clp_light_go_on(thread, hit);                                           \
+        int64_t step = clp_light_go_on(thread, kind);                                          \
         probe->step = (always) ? CLP_LIGHT_ALWAYS : step;                                      \
         return none;                                                                           \
     }                                                                                          \
@@ -525,12 +525,12 @@ static bool tells_waits(const struct clp_selected *selected)
         return name##_reading(probe);                                                          \
     }
 
-SELDOM(on_line, begin_line, true, false)
-SELDOM(on_enter_line, enter_line, true, false)
-SELDOM(on_last_line, last_line, false, false)
-SELDOM(on_leave, leave, false, false)
-SELDOM(on_suspend, suspend, false, tells_waits(probe->selected))
-SELDOM(on_resume, resume, false, tells_waits(probe->selected))
+SELDOM(on_line, begin_line, CLP_LIGHT_LINE, false)
+SELDOM(on_enter_line, enter_line, CLP_LIGHT_ENTER, false)
+SELDOM(on_last_line, last_line, CLP_LIGHT_LAST_LINE, false)
+SELDOM(on_leave, leave, CLP_LIGHT_LEAVE, false)
+SELDOM(on_suspend, suspend, CLP_LIGHT_SUSPEND, tells_waits(probe->selected))
+SELDOM(on_resume, resume, CLP_LIGHT_RESUME, tells_waits(probe->selected))
 
 static PyObject *on_enter(PyObject *self)
 {

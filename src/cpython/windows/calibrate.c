@@ -427,7 +427,8 @@ static bool measure_still(struct clp_recorder *recorder, const struct clp_calibr
     if (clp_thread_here != NULL)
         clp_light_stay_in_gap(clp_thread_here);
     bool done = measure(recorder, calibration, &costs);
-    recorder->engine.light.still_cost = done ? costs.line : 0;
+    if (done)
+        clp_light_set_still(&recorder->engine, &costs);
     return done;
 }
 

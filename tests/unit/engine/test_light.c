@@ -79,10 +79,10 @@ static bool skips(struct program *program, int place)
     return skipped;
 }
 
-static void done(struct program *program, int place, bool skipped, bool hit)
+static void done(struct program *program, int place, bool skipped, enum clp_light_kind kind)
 {
     if (!skipped)
-        program->steps[place] = clp_light_go_on(program->thread, hit);
+        program->steps[place] = clp_light_go_on(program->thread, kind);
     pass(program, program->costs[!skipped]);
 }
 
@@ -93,7 +93,7 @@ static void line(struct program *program, int number, uint64_t ticks)
     bool skipped = skips(program, number);
 
     clp_engine_line(thread, number, skipped ? thread->light.read : program->now);
-    done(program, number, skipped, true);
+    done(program, number, skipped, CLP_LIGHT_LINE);
     pass(program, ticks);
     program->truth[number] += ticks;
     program->hits[number]++;
@@ -327,11 +327,11 @@ static void call(struct program *program, uint64_t ticks)
 
     clp_engine_enter(thread, program->callee, "another frame", skipped ? thread->light.read : program->now);
     clp_engine_line(thread, 0, skipped ? thread->light.read : program->now);
-    done(program, LINES, skipped, true);
+    done(program, LINES, skipped, CLP_LIGHT_ENTER);
     pass(program, ticks);
     skipped = skips(program, LINES + 1);
     clp_engine_leave(thread, skipped ? thread->light.read : program->now);
-    done(program, LINES + 1, skipped, false);
+    done(program, LINES + 1, skipped, CLP_LIGHT_LEAVE);
 }
 
 Test(light, inclusive_times_are_sums_of_self_times)
