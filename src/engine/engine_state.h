@@ -147,6 +147,7 @@ struct clp_tensor_use {
  * that read no clock. Ticks, intervals, and charges in 1/256 ticks, each counted once. */
 struct clp_light_sums {
     uint64_t gap_ticks, gap_intervals, burst_ticks, burst_intervals;
+    uint64_t gap_parts; /* gaps, and their parts between readings: each begins behind an event that has read the clock */
     int64_t charged;
     int64_t still; /* what the same events would take if they read no clock */
 };

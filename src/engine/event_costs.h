@@ -14,4 +14,11 @@ void clp_engine_begin_costs(struct clp_thread *thread);
 /* Lets the thread's own clock go `rate` times as fast as time, and charges events at this rate (light.h). */
 void clp_engine_set_rate(struct clp_thread *thread, uint32_t rate);
 
+/* Adds to a signed sum. Numbers from a damaged live file may not fit into it: the sum is then wrong, but no
+ * behaviour is undefined. */
+static inline void clp_engine_add_total(int64_t *sum, int64_t value)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)value);
+}
+
 #endif

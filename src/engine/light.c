@@ -5,7 +5,7 @@
 
 #define WARM 2   /* events before a burst */
 #define BURST 16 /* intervals */
-#define LEAST_GAP 200 /* intervals of a gap without a reading, so that it tells what they take */
+#define FAR 100 /* intervals of usual length by which a part of a gap may be longer than 4 times the usual */
 #define FEW 8 /* intervals of a line that are timed in any case */
 #define LEAST_INTERVALS 4096 /* of gaps, and of bursts, so that they tell what events take */
 #define LEAST_PACE 0.5
@@ -51,8 +51,9 @@ static void note_gap(struct clp_light *light, uint64_t piece)
 {
     uint64_t intervals = (uint64_t)light->left_then - (uint64_t)light->left;
 
-    if (intervals < LEAST_GAP || piece > 4 * intervals * (light->usual / 16))
+    if (intervals == 0 || piece > (4 * intervals + FAR) * (light->usual / 16))
         return;
+    light->sums.gap_parts++;
     light->sums.gap_ticks += piece;
     light->sums.gap_intervals += intervals;
 }
@@ -242,8 +243,9 @@ static void add_sums(struct clp_light_sums *into, const struct clp_light_sums *f
     into->gap_intervals += from->gap_intervals;
     into->burst_ticks += from->burst_ticks;
     into->burst_intervals += from->burst_intervals;
-    into->charged += from->charged;
-    into->still += from->still;
+    into->gap_parts += from->gap_parts;
+    clp_engine_add_total(&into->charged, from->charged);
+    clp_engine_add_total(&into->still, from->still);
 }
 
 void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread)
@@ -251,7 +253,8 @@ void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thr
     add_sums(&engine->light.sums, &thread->light.sums);
 }
 
-/* An interval of a burst lasts longer than one of a gap by what its event takes more than one that reads no clock. */
+/* An interval of a burst lasts longer than one of a gap by what its event takes more than one that reads no clock. Half
+ * of an event that reads the clock lies at the beginning of each part of a gap; it takes as much more. */
 int64_t clp_light_pace(const struct clp_engine *engine)
 {
     struct clp_light_sums all = engine->light.sums;
@@ -260,11 +263,11 @@ int64_t clp_light_pace(const struct clp_engine *engine)
         add_sums(&all, &thread->light.sums);
     if (all.burst_intervals < LEAST_INTERVALS || all.gap_intervals < LEAST_INTERVALS || all.charged <= 0)
         return 0;
-    double charge = (double)all.charged / CLP_CORRECTION_ONE / (double)all.burst_intervals;
-    double more = (double)all.burst_ticks / (double)all.burst_intervals -
-                  (double)all.gap_ticks / (double)all.gap_intervals;
-    double still = (double)all.still / CLP_CORRECTION_ONE / (double)all.burst_intervals;
-    double pace = (still + more) / charge;
+    double bursts = (double)all.burst_intervals, gaps = (double)all.gap_intervals;
+    double charge = (double)all.charged / CLP_CORRECTION_ONE / bursts;
+    double still = (double)all.still / CLP_CORRECTION_ONE / bursts;
+    double more = (double)all.burst_ticks / bursts - (double)all.gap_ticks / gaps;
+    double pace = (still + more) / (charge * (1 - 0.5 * (double)all.gap_parts / gaps));
     return (int64_t)((pace < LEAST_PACE ? LEAST_PACE : pace > MOST_PACE ? MOST_PACE : pace) * CLP_PACE_ONE);
 }
 

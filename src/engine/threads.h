@@ -57,13 +57,6 @@ struct clp_engine_totals {
 
 void clp_engine_sum(const struct clp_engine *engine, struct clp_engine_totals *totals);
 
-/* Adds to a signed sum. Numbers from a damaged live file may not fit into it: the sum is then wrong, but no
- * behaviour is undefined. */
-static inline void clp_engine_add_total(int64_t *sum, int64_t value)
-{
-    *sum = (int64_t)((uint64_t)*sum + (uint64_t)value);
-}
-
 /* Brings a thread that stands for another one to where that one is: its clock, its charges, and its memory at
  * the last line. */
 static inline void clp_engine_copy_clock(struct clp_thread *into, const struct clp_thread *from)

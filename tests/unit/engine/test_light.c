@@ -121,7 +121,8 @@ static double self_of(const struct program *program, int number)
 {
     const struct clp_cell *cell = &program->thread->blocks[program->function]->cells[number];
 
-    return (double)cell->self - clp_cell_self_correction(cell, program->engine.costs.line) / CLP_CORRECTION_ONE;
+    return (double)cell->self -
+           clp_costs_ticks(&program->engine.costs, clp_cell_self_correction(cell, program->engine.costs.line));
 }
 
 static double sum(const struct program *program)
@@ -217,6 +218,32 @@ Test(light, what_events_cost_is_left_out)
     end_body(&program);
     cr_expect_lt(worst_share(&program), 0.5);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
+    end(&program);
+}
+
+/* In bursts events take 80 ticks instead of the 31 of the calibration. */
+Test(light, what_events_take_is_learned)
+{
+    const struct clp_costs still = {.line = 7 * CLP_CORRECTION_ONE};
+    struct program program;
+
+    begin(&program, 0);
+    set_costs(&program, 7, 31);
+    clp_light_set_still(&program.engine, &still);
+    program.thread->light.still[CLP_LIGHT_LINE] = program.engine.light.still[CLP_LIGHT_LINE];
+    program.thread->light.rest = 1000;
+    program.costs[1] = 80;
+    for (int i = 0; i < 1000000; i++) {
+        about(&program, 0, 20);
+        about(&program, 1, 60);
+        if (i % 3 == 0)
+            about(&program, 2, 100);
+    }
+    end_body(&program);
+    cr_expect_gt(percent_off(sum(&program), true_sum(&program)), 50);
+    program.engine.costs.pace = clp_light_pace(&program.engine);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 3);
+    cr_expect_lt(worst_share(&program), 1);
     end(&program);
 }
 
