@@ -4,20 +4,6 @@
 /* How many intervals are timed at the start of each thread where not each event reads the clock. */
 #define FIRST_INTERVALS 65536
 
-static void set_thread_costs(struct clp_thread *thread, const struct clp_costs *costs)
-{
-    thread->line_cost = costs->line;
-    thread->enter = costs->enter;
-    thread->leave = costs->leave;
-    thread->suspend = costs->suspend;
-    thread->resume = costs->resume;
-    thread->last_line.before = -(costs->line + costs->work);
-    thread->last_line.after = costs->last_line + costs->work;
-    thread->line_ticks = clp_engine_whole_ticks(costs->line);
-    thread->leave_ticks = clp_engine_whole_ticks(costs->line + costs->leave.before);
-    thread->suspend_ticks = clp_engine_whole_ticks(costs->line + costs->suspend.before);
-}
-
 static struct clp_cost times(struct clp_cost cost, int64_t rate)
 {
     return (struct clp_cost){cost.before * rate, cost.after * rate};
@@ -29,24 +15,30 @@ static int64_t ticks_at(int64_t cost, uint32_t rate)
     return rate == 1 ? clp_engine_whole_ticks(cost) : INT64_MAX / 2;
 }
 
-void clp_engine_set_rate(struct clp_thread *thread, uint32_t rate)
+static void set_costs_at(struct clp_thread *thread, uint32_t rate)
 {
     const struct clp_costs *costs = &thread->engine->costs;
-    int64_t line = thread->light.line_cost;
+    int64_t line = costs->line + thread->light.line_cost; /* one of them is 0 */
 
-    thread->light.rate = rate;
+    thread->line_cost = costs->line;
     thread->enter = times(costs->enter, rate);
     thread->leave = times(costs->leave, rate);
     thread->suspend = times(costs->suspend, rate);
     thread->resume = times(costs->resume, rate);
-    thread->last_line = times((struct clp_cost){-costs->work, costs->last_line + costs->work}, rate);
+    thread->last_line = times((struct clp_cost){-(costs->line + costs->work), costs->last_line + costs->work}, rate);
     thread->line_ticks = ticks_at(line, rate);
     thread->leave_ticks = ticks_at(line + costs->leave.before, rate);
     thread->suspend_ticks = ticks_at(line + costs->suspend.before, rate);
 }
 
+void clp_engine_set_rate(struct clp_thread *thread, uint32_t rate)
+{
+    thread->light.rate = rate;
+    set_costs_at(thread, rate);
+}
+
 /* Where not each event reads the clock, a line event is charged when it does, and not for each hit. */
-static void set_light_costs(struct clp_engine *engine)
+static void charge_readings(struct clp_engine *engine)
 {
     engine->light.line_cost = engine->costs.line;
     engine->costs.line = 0;
@@ -54,7 +46,6 @@ static void set_light_costs(struct clp_engine *engine)
     for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
         thread->light.line_cost = engine->light.line_cost;
         thread->light.rest = thread->light.set - thread->light.left + FIRST_INTERVALS;
-        clp_engine_set_rate(thread, thread->light.rate);
     }
 }
 
@@ -62,15 +53,12 @@ void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *cos
 {
     engine->costs = *costs;
     if (engine->light.on)
-        set_light_costs(engine);
-    for (struct clp_thread *thread = engine->threads; !engine->light.on && thread != NULL; thread = thread->next)
-        set_thread_costs(thread, costs);
+        charge_readings(engine);
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+        set_costs_at(thread, engine->light.on ? thread->light.rate : 1);
 }
 
 void clp_engine_begin_costs(struct clp_thread *thread)
 {
-    if (thread->light.on)
-        clp_engine_set_rate(thread, 1);
-    else
-        set_thread_costs(thread, &thread->engine->costs);
+    set_costs_at(thread, 1);
 }

@@ -47,7 +47,7 @@ static inline bool clp_light_skips(struct clp_thread *thread, int64_t step)
            CLP_LIKELY(thread->light.tick == __atomic_load_n(thread->light.ticker, __ATOMIC_RELAXED));
 }
 
-/* The same for a thread that reads the clock at each event. */
+/* Does the work of clp_light_settle, for a thread that does not read the clock at each event. */
 void clp_light_settle_light(struct clp_thread *thread, uint64_t now);
 
 /* Sets the thread's own clock right for `now` by the clock. Call it before anything is done at `now`. Nothing happens

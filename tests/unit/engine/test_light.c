@@ -117,6 +117,18 @@ static void end_body(struct program *program)
     clp_engine_leave(program->thread, program->now);
 }
 
+/* A body of three short lines in a loop. */
+static void run_short_lines(struct program *program)
+{
+    for (int i = 0; i < 1000000; i++) {
+        about(program, 0, 20);
+        about(program, 1, 60);
+        if (i % 3 == 0)
+            about(program, 2, 100);
+    }
+    end_body(program);
+}
+
 static double self_of(const struct program *program, int number)
 {
     const struct clp_cell *cell = &program->thread->blocks[program->function]->cells[number];
@@ -209,13 +221,7 @@ Test(light, what_events_cost_is_left_out)
     begin(&program, 0);
     set_costs(&program, 7, 31);
     program.thread->light.rest = 1000;
-    for (int i = 0; i < 1000000; i++) {
-        about(&program, 0, 20);
-        about(&program, 1, 60);
-        if (i % 3 == 0)
-            about(&program, 2, 100);
-    }
-    end_body(&program);
+    run_short_lines(&program);
     cr_expect_lt(worst_share(&program), 0.5);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
     end(&program);
@@ -233,13 +239,7 @@ Test(light, what_events_take_is_learned)
     program.thread->light.still[CLP_LIGHT_LINE] = program.engine.light.still[CLP_LIGHT_LINE];
     program.thread->light.rest = 1000;
     program.costs[1] = 80;
-    for (int i = 0; i < 1000000; i++) {
-        about(&program, 0, 20);
-        about(&program, 1, 60);
-        if (i % 3 == 0)
-            about(&program, 2, 100);
-    }
-    end_body(&program);
+    run_short_lines(&program);
     cr_expect_gt(percent_off(sum(&program), true_sum(&program)), 50);
     program.engine.costs.pace = clp_light_pace(&program.engine);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 3);
