@@ -35,7 +35,7 @@ bool clp_cupti_is_known(uint32_t version)
 {
     static const uint32_t known[][2] = {
         {13, 28},         /* CUDA 11.0 to 12.9 */
-        {130000, 130099}, /* CUDA 13.0 */
+        {130000, 130599}, /* CUDA 13.0 to 13.5 */
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -45,8 +45,12 @@ bool clp_cupti_is_known(uint32_t version)
 }
 
 /* All known versions have the numbers at the same places, whatever else they put behind them. */
+#define FROM 5 /* the kinds of memory that a copy is made from and to, one byte each */
+#define TO 6
 #define START 16
 #define END 24
+
+#define PAGEABLE 1 /* a kind of memory */
 
 /* Where a record of this kind has its correlation; 0: the kind is not asked for. */
 static size_t correlation_place(uint32_t kind)
@@ -79,6 +83,7 @@ bool clp_cupti_read(const uint8_t *record, struct clp_cupti_record *into)
     memcpy(&end, record + END, sizeof end);
     into->ended = start != 0 && end >= start;
     into->nanos = into->ended ? end - start : 0;
+    into->waits = kind == CLP_CUPTI_MEMCPY && (record[FROM] == PAGEABLE || record[TO] == PAGEABLE);
     return true;
 }
 
@@ -91,7 +96,7 @@ uint8_t clp_cupti_deeds(const char *function)
     if (graph) /* others make or change a graph, and do nothing yet */
         return strstr(function, "GraphLaunch") != NULL || strstr(function, "GraphUpload") != NULL ? CLP_CUPTI_LAUNCHES
                                                                                                   : 0;
-    if (strstr(function, "Memcpy") != NULL) /* one from or to memory that is not pinned waits, also an Async one */
-        return CLP_CUPTI_LAUNCHES | CLP_CUPTI_WAITS;
+    if (strstr(function, "Memcpy") != NULL)
+        return CLP_CUPTI_LAUNCHES | (strstr(function, "Async") != NULL ? CLP_CUPTI_MAY_WAIT : CLP_CUPTI_WAITS);
     return strstr(function, "Launch") != NULL || strstr(function, "Memset") != NULL ? CLP_CUPTI_LAUNCHES : 0;
 }

@@ -59,8 +59,8 @@ struct clp_cupti {
 /* Finds the functions in the loaded library. False: it lacks one. */
 bool clp_cupti_find(void *library, struct clp_cupti *cupti);
 
-/* Is it known where the records of this version have their numbers? The headers of 26 and 130001 were read, with the
- * older records that they still describe. */
+/* Is it known where the records of this version have their numbers? The headers of 26 and of 130001 to 130500 were read,
+ * with the older records that they still describe. */
 bool clp_cupti_is_known(uint32_t version);
 
 /* What a record says. */
@@ -68,13 +68,18 @@ struct clp_cupti_record {
     uint32_t correlation;
     uint64_t nanos;
     bool ended; /* false: the work had not ended, and its time is not known */
+    bool waits; /* a copy from or to memory of the host that is not pinned, for which the call waits */
 };
 
 /* Reads a record of CUPTI. False: it is of no kind that is asked for. */
 bool clp_cupti_read(const uint8_t *record, struct clp_cupti_record *into);
 
 /* What a function of CUDA may do, by its name. */
-enum clp_cupti_deed { CLP_CUPTI_LAUNCHES = 1, CLP_CUPTI_WAITS = 2 };
+enum clp_cupti_deed {
+    CLP_CUPTI_LAUNCHES = 1,
+    CLP_CUPTI_WAITS = 2,
+    CLP_CUPTI_MAY_WAIT = 4 /* its record tells (struct clp_cupti_record) */
+};
 
 /* A sum of these. */
 uint8_t clp_cupti_deeds(const char *function);

@@ -27,4 +27,14 @@ void clp_launches_note(uint32_t correlation, enum clp_launch launch, const struc
 /* Finds a launch; sets *place if it is on a line. */
 enum clp_launch clp_launches_find(uint32_t correlation, struct clp_device_place *place);
 
+/* Whether a copy waits for the device is known when its record comes, and how long, when its call ends. Whichever comes
+ * second of these two adds the time to the line. */
+
+/* The call of the launch has ended, and took so long. True: its record has come already, and says that it waited. */
+bool clp_launches_end(uint32_t correlation, uint64_t nanos);
+
+/* The record of a launch that was found says that its call waits. How long that took; 0 if it goes on, or if another
+ * record of the launch has asked. */
+uint64_t clp_launches_take_wait(uint32_t correlation);
+
 #endif

@@ -38,7 +38,7 @@ bool clp_session_runs(void)
 
 /* ---- calls of CUDA ---- */
 
-/* The outermost call of this thread that waits: functions of the runtime call functions of the driver. */
+/* The outermost call of this thread that waits or may: functions of the runtime call functions of the driver. */
 static __thread struct {
     uint32_t session; /* whose calls these are: of an earlier one some ends may be missing */
     uint32_t depth;
@@ -55,14 +55,15 @@ static void begin_waiting(void)
         waiting.began = clp_clock_monotonic();
 }
 
-static void end_waiting(void)
+static void end_waiting(uint8_t deeds, uint32_t correlation)
 {
     struct clp_device_place place;
 
     if (waiting.session != session.number || waiting.depth == 0 || --waiting.depth != 0)
         return;
     const struct clp_device_sum sum = {.wait = clp_clock_monotonic() - waiting.began};
-    if (session.wish.where(&place) == CLP_LAUNCH_ON_LINE)
+    bool waited = deeds & CLP_CUPTI_WAITS || clp_launches_end(correlation, sum.wait);
+    if (waited && session.wish.where(&place) == CLP_LAUNCH_ON_LINE)
         clp_device_sums_add(&place, &sum);
 }
 
@@ -94,14 +95,14 @@ static void on_call(void *user, int domain, uint32_t function, const void *data)
         return;
     uint8_t deeds = session.deeds[domain][function];
     if (call->site != 0) {
-        if (deeds & CLP_CUPTI_WAITS)
-            end_waiting();
+        if (deeds & (CLP_CUPTI_WAITS | CLP_CUPTI_MAY_WAIT))
+            end_waiting(deeds, call->correlation);
         return;
     }
     if (deeds & CLP_CUPTI_LAUNCHES)
         note_launch(call->correlation);
     look_whether_due();
-    if (deeds & CLP_CUPTI_WAITS)
+    if (deeds & (CLP_CUPTI_WAITS | CLP_CUPTI_MAY_WAIT))
         begin_waiting();
 }
 
@@ -122,7 +123,10 @@ static void take_record(const uint8_t *at)
     else if (launch == CLP_LAUNCH_OUTSIDE)
         clp_device_sums_add_outside(&(struct clp_device_outside){.time = record.nanos, .launches = 1});
     else
-        clp_device_sums_add(&place, &(struct clp_device_sum){.time = record.nanos, .launches = 1});
+        clp_device_sums_add(&place, &(struct clp_device_sum){
+                                        .time = record.nanos,
+                                        .wait = record.waits ? clp_launches_take_wait(record.correlation) : 0,
+                                        .launches = 1});
 }
 
 static void on_request(uint8_t **buffer, size_t *bytes, size_t *records)

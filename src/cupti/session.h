@@ -3,7 +3,8 @@
  *
  *   a call of CUDA begins   -> launches.h remembers its line, in the calling thread
  *   a record comes, later   -> its time goes to that line, in a thread of CUPTI
- *   a call that waits ends  -> how long it took goes to the line of the calling thread
+ *   a call that waits ends  -> how long it took goes to the line of the calling thread; of an asynchronous copy, once
+ *                              its record has told that it waited
  *
  * One for the process, as CUPTI's subscriber is. clp_session_start, _stop and _flush are called by one thread at a time.
  * A child of a fork has none: CUDA does not work there. */

@@ -24,7 +24,7 @@ def load_cuda(cupti=True):
     cuda = ctypes.CDLL(os.environ["STUB"] + "/libcuda.so.1")
     for name in "cudaLaunchKernel", "cuLaunchKernel", "cudaMemsetAsync", "cudaMemcpyPeerAsync", "cudaUnheardLaunch":
         getattr(cuda, name).argtypes = [ctypes.c_uint64]
-    cuda.cudaMemcpyAsync.argtypes = [ctypes.c_uint64, ctypes.c_uint]
+    cuda.cudaMemcpyAsync.argtypes = cuda.cudaMemcpyPinnedAsync.argtypes = [ctypes.c_uint64, ctypes.c_uint]
     cuda.cudaGraphLaunch.argtypes = [ctypes.c_uint, ctypes.c_uint64]
     cuda.launch_in.argtypes = [ctypes.c_char_p, ctypes.c_uint64]
 """
@@ -100,12 +100,35 @@ def test_a_call_that_waits_counts_once_though_the_runtime_calls_the_driver(profi
             cuda.cudaLaunchKernel(10)  # kernel
             cuda.cudaStreamSynchronize(200_000)  # wait
             cuda.cudaMemcpyAsync(5, 100_000)  # copy
+            cuda.cudaMemcpyPinnedAsync(5, 50_000)  # pinned
         work()
     """)
     times = {label: (wait, time) for label, (wait, time) in sums(profile, "device_wait", "time").items() if wait}
     assert times.keys() == {"wait", "copy"}
     assert 200_000_000 <= times["wait"][0] <= times["wait"][1] + 1_000_000
     assert 100_000_000 <= times["copy"][0] <= times["copy"][1] + 1_000_000
+
+
+def test_an_asynchronous_copy_waits_if_its_memory_is_not_pinned(profiled):
+    """Records may come before the call has ended: here another thread has CUPTI hand them over meanwhile."""
+    profile, _, _ = profiled("""
+        load_cuda()
+        def flush():
+            time.sleep(.05)
+            cupti_.cuptiActivityFlushAll(0)
+        @profile
+        def work():
+            cuda.cudaMemcpyPinnedAsync(5, 1000)  # pinned
+            cuda.cudaMemcpyAsync(5, 10_000)  # late
+            thread = threading.Thread(target=flush)
+            thread.start()
+            cuda.cudaMemcpyAsync(5, 200_000)  # early
+            thread.join()
+        work()
+    """)
+    found = sums(profile, "device_wait", "launches")
+    assert found["pinned"] == (0, 1) and found["late"][1] == found["early"][1] == 1
+    assert found["late"][0] >= 10_000_000 and found["early"][0] >= 200_000_000
 
 
 def test_recursion_generators_and_threads(profiled):

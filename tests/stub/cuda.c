@@ -67,6 +67,12 @@ void cudaMemcpyAsync(uint64_t nanos, unsigned micros)
     do_both(41, 278, 1, nanos, 1, micros);
 }
 
+/* Such a copy does not wait; the call itself takes so many microseconds. */
+void cudaMemcpyPinnedAsync(uint64_t nanos, unsigned micros)
+{
+    do_both(41, 278, 1 | PINNED, nanos, 1, micros);
+}
+
 void cudaMemcpyPeerAsync(uint64_t nanos)
 {
     do_both(161, 319, 22, nanos, 1, 0);

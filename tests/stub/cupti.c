@@ -69,7 +69,7 @@ static void tell_call(int site, int domain, uint32_t function, uint32_t correlat
 static void tell_record(uint32_t kind, uint32_t correlation, uint64_t nanos)
 {
     pthread_mutex_lock(&lock);
-    if (!kinds[kind])
+    if (!kinds[kind % PINNED])
         ;
     else if (to_drop > 0 || record_count == RECORDS) {
         to_drop -= to_drop > 0;
@@ -204,11 +204,15 @@ static void write_record(uint8_t *into, const struct record *record, bool ended)
 {
     const uint64_t start = 1000000, end = ended ? start + record->nanos : 0;
 
-    memset(into, 0xee, bytes_of(record->kind));
-    memcpy(into, &record->kind, 4);
+    const uint32_t kind = record->kind % PINNED;
+
+    memset(into, 0xee, bytes_of(kind));
+    memcpy(into, &kind, 4);
+    if (kind == 1)
+        into[6] = record->kind & PINNED ? 2 : 1; /* to memory of the host */
     memcpy(into + 16, &start, 8);
     memcpy(into + 24, &end, 8);
-    memcpy(into + correlation_place(record->kind), &record->correlation, 4);
+    memcpy(into + correlation_place(kind), &record->correlation, 4);
 }
 
 /* Hands over the records from `first` on, the last first, in buffers of at most three. */
@@ -223,7 +227,7 @@ static void *hand_over(void *data)
         for (int i = 0; i < 3 && record_count > first; i++) {
             const struct record *record = &records[--record_count];
             write_record(buffer + valid, record, record_count < all - unfinished);
-            valid += bytes_of(record->kind);
+            valid += bytes_of(record->kind % PINNED);
         }
         on_complete(NULL, 0, buffer, bytes, valid);
     }

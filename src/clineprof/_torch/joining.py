@@ -148,7 +148,7 @@ class Join:
 
     def _take_device(self, event):
         args, name = event.get("args") or {}, event["name"]
-        blocks = name.startswith("Memcpy DtoH") and "Pageable" in name  # the host waits for such a copy
+        blocks = name.startswith("Memcpy ") and "Pageable" in name  # the host waits for such a copy
         external = args.get("External id", args.get("external id", 0))
         values = args.get("correlation", 0), external, round(event["dur"] * 1000), blocks
         for column, value in zip(self._devices, values):

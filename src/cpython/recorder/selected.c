@@ -113,3 +113,28 @@ bool clp_recorder_list_code(struct clp_selected *selected)
     site->codes = selected;
     return true;
 }
+
+/* Runs a body of this code in the frame or in one below? NULL: any code that is selected. */
+static bool runs_above(const struct clp_recorder *recorder, PyFrameObject *frame, const PyCodeObject *wanted)
+{
+    bool found = false;
+
+    while (frame != NULL && !found) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        found = wanted != NULL ? code == wanted : clp_recorder_selected(recorder, (PyObject *)code) != NULL;
+        Py_DECREF(code);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    return found;
+}
+
+void clp_recorder_look_for_running(struct clp_recorder *recorder, const PyCodeObject *code)
+{
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+
+    for (; state != NULL && !recorder->opened_late; state = PyThreadState_Next(state))
+        recorder->opened_late = runs_above(recorder, PyThreadState_GetFrame(state), code);
+}

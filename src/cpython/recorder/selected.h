@@ -114,4 +114,9 @@ static inline struct clp_selected *clp_recorder_traced(const struct clp_recorder
     return selected != NULL && !selected->probed && !selected->left_alone ? selected : NULL;
 }
 
+/* settrace gets no event that says that a body goes on which began before it counted. It looks for such bodies only if
+ * there may be some, because it then looks at each line of every function. Finds whether a thread runs a body of this
+ * code; NULL: of any code that is selected. */
+void clp_recorder_look_for_running(struct clp_recorder *recorder, const PyCodeObject *code);
+
 #endif

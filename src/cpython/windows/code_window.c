@@ -19,6 +19,7 @@
 #include "cpython/recorder/tensor_reads.h"
 #include "cpython/tracers/offering.h"
 #include "cpython/tracers/cython_monitoring.h"
+#include "cpython/tracers/settrace.h"
 #include "readers.h"
 #include "cpython/recorder/selected.h"
 #include "engine/called.h"
@@ -61,6 +62,15 @@ static bool take_place(struct clp_code_window *window)
     return true;
 }
 
+/* Looks whether functions run that a window begins to count. Greenlets that are switched off are on no stack. */
+static void look_for_running(struct clp_recorder *recorder)
+{
+    if (recorder->tracer == &clp_tracer_settrace && recorder->greenlets.callback == NULL)
+        clp_recorder_look_for_running(recorder, NULL);
+    else
+        recorder->opened_late = true;
+}
+
 /* Lets the view count, or stop, as the window's flags say, and begins or ends the reading of memory with that. */
 static bool set_counting(struct clp_code_window *window)
 {
@@ -70,7 +80,8 @@ static bool set_counting(struct clp_code_window *window)
 
     if (wanted == counted || (wanted && !take_place(window)))
         return true;
-    recorder->opened_late |= wanted && window->view.count != 0;
+    if (wanted && window->view.count != 0)
+        look_for_running(recorder);
     if (wanted && window->memory)
         clp_recorder_begin_reading(recorder);
     if (window->cpu)

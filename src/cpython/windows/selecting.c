@@ -187,35 +187,6 @@ static struct clp_selected *meet(struct clp_code_window *window, PyCodeObject *c
     return selected != NULL && spare_damaged(selected) ? selected : NULL;
 }
 
-static bool runs_above(PyFrameObject *frame, const PyCodeObject *wanted)
-{
-    bool found = false;
-
-    while (frame != NULL && !found) {
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        found = code == wanted;
-        Py_DECREF(code);
-        Py_DECREF(frame);
-        frame = back;
-    }
-    Py_XDECREF(frame);
-    return found;
-}
-
-/* settrace gets no event that says that a body goes on which began before its function was selected. It looks for such
- * bodies only if there may be some, because it then looks at each line of every function. */
-static void note_running(struct clp_code_window *window, const PyCodeObject *code)
-{
-    struct clp_recorder *recorder = window->recorder;
-    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-
-    if (recorder->tracer != &clp_tracer_settrace || window->view.counting == 0)
-        return;
-    for (; state != NULL && !recorder->opened_late; state = PyThreadState_Next(state))
-        recorder->opened_late = runs_above(PyThreadState_GetFrame(state), code);
-}
-
 /* The data of the code, which then belongs to the window. NULL with an exception set. */
 static struct clp_selected *take(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                                  uint32_t text)
@@ -223,7 +194,8 @@ static struct clp_selected *take(struct clp_code_window *window, PyCodeObject *c
     struct clp_selected *selected = clp_recorder_selected(window->recorder, (PyObject *)code);
     bool done;
 
-    note_running(window, code);
+    if (window->recorder->tracer == &clp_tracer_settrace && window->view.counting != 0)
+        clp_recorder_look_for_running(window->recorder, code);
     if (selected == NULL)
         selected = adopt(window->recorder, code);
     if (selected == NULL)

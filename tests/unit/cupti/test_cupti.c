@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cupti/cupti.h"
 #include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Writes a record as CUPTI does; the places are those of NVIDIA's headers. */
@@ -41,9 +43,38 @@ Test(cupti, records)
     cr_expect_not(clp_cupti_read(bytes, &record), "a call of the runtime");
 }
 
+/* What a real device has told; fixtures/devices/cupti_records.txt says how it is written. */
+Test(cupti, records_of_a_device)
+{
+    FILE *file = fopen("fixtures/devices/cupti_records.txt", "r");
+    char line[512], hex[225];
+    struct clp_cupti_record record;
+    uint8_t bytes[112];
+    int found = 0;
+
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        uint32_t kind, correlation, from, to;
+        uint64_t start, end;
+        if (sscanf(line, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %224s", &kind,
+                   &correlation, &start, &end, &from, &to, hex) != 7)
+            continue;
+        memset(bytes, 0xee, sizeof bytes);
+        for (size_t i = 0; i < strlen(hex) / 2; i++)
+            cr_assert_eq(sscanf(hex + 2 * i, "%2hhx", &bytes[i]), 1);
+        cr_assert(clp_cupti_read(bytes, &record), "kind %u", kind);
+        cr_expect_eq(record.correlation, correlation);
+        cr_expect(record.ended && record.nanos == end - start, "%u", correlation);
+        cr_expect_eq(record.waits, from == 1 || to == 1, "%u", correlation);
+        found++;
+    }
+    (void)fclose(file);
+    cr_expect_eq(found, 8);
+}
+
 Test(cupti, versions)
 {
-    static const uint32_t known[] = {13, 18, 26, 28, 130000, 130001}, unknown[] = {0, 12, 29, 130100, 140000};
+    static const uint32_t known[] = {13, 18, 26, 28, 130000, 130001, 130500}, unknown[] = {0, 12, 29, 130600, 140000};
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         cr_expect(clp_cupti_is_known(known[i]), "%u", known[i]);
@@ -64,7 +95,8 @@ Test(cupti, what_functions_do)
         {"cudaMemsetAsync_v3020", CLP_CUPTI_LAUNCHES},
         {"cuMemsetD8Async", CLP_CUPTI_LAUNCHES},
         {"cudaMemcpy_v3020", CLP_CUPTI_LAUNCHES | CLP_CUPTI_WAITS},
-        {"cuMemcpyDtoHAsync_v2", CLP_CUPTI_LAUNCHES | CLP_CUPTI_WAITS},
+        {"cuMemcpyDtoHAsync_v2", CLP_CUPTI_LAUNCHES | CLP_CUPTI_MAY_WAIT},
+        {"cudaMemcpyAsync_ptsz_v7000", CLP_CUPTI_LAUNCHES | CLP_CUPTI_MAY_WAIT},
         {"cudaGraphLaunch_v10000", CLP_CUPTI_LAUNCHES},
         {"cuGraphUpload_ptsz", CLP_CUPTI_LAUNCHES},
         {"cudaGraphAddMemcpyNode_v10000", 0},

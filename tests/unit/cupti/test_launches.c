@@ -30,6 +30,24 @@ Test(launches, each_is_found_until_its_place_is_needed)
     cr_expect_eq(clp_launches_find(CLP_LAUNCHES, &place), CLP_LAUNCH_UNKNOWN);
 }
 
+/* The time that a call waited is told once, to whoever comes second: the end of the call or the record. */
+Test(launches, waiting)
+{
+    clp_launches_prepare();
+    clp_launches_note(1, CLP_LAUNCH_OUTSIDE, NULL);
+    cr_expect_not(clp_launches_end(1, 500), "no record has come");
+    cr_expect_eq(clp_launches_take_wait(1), 500);
+    cr_expect_eq(clp_launches_take_wait(1), 0, "a second record");
+
+    clp_launches_note(2, CLP_LAUNCH_OUTSIDE, NULL);
+    cr_expect_eq(clp_launches_take_wait(2), 0, "the call goes on");
+    cr_expect(clp_launches_end(2, 700));
+
+    clp_launches_note(1 + CLP_LAUNCHES, CLP_LAUNCH_OUTSIDE, NULL);
+    cr_expect_not(clp_launches_end(1, 900), "it was forgotten");
+    cr_expect_eq(clp_launches_take_wait(1 + CLP_LAUNCHES), 0, "which took nothing of the later one");
+}
+
 #define ROUNDS 300000u
 
 static void *note_many(void *first)
