@@ -38,10 +38,12 @@ struct clp_costs {
     int64_t work;        /* what the instructions of such a line take; all of them run after the reading */
     int64_t foreign;     /* a whole event of a function that is not selected (settrace) */
     int64_t foreign_call; /* a call of such a function: its first event, and how much slower the call is itself */
+    int64_t foreign_resume; /* the same for a body that may suspend, which is entered once and resumed often */
+    int64_t stray;       /* an event of a selected function in which no line begins (settrace): a jump back to the same line */
     int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
     int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
     int64_t pace;        /* how long events took during the run, with CLP_PACE_ONE for as long as in the calibration; 0: as
-                          * long (clp_light_pace) */
+                          * long (cpython/recorder/pace.h, clp_light_pace) */
 };
 
 #define CLP_PACE_ONE 1024
@@ -282,6 +284,7 @@ struct clp_engine {
     uint32_t parts; /* what is counted besides times, a sum of enum clp_part */
     uint64_t rss_span; /* memory is not read after fewer ticks, in which none can have changed */
     uint64_t cpu_span; /* processor time is not read after fewer ticks (waiting.h); UINT64_MAX: never */
+    uint64_t pace_span;  /* the pace is not looked at after fewer ticks (recorder/pace.h); UINT64_MAX: never */
     uint64_t tally_span; /* tallies are not read after fewer ticks (tallies.h); UINT64_MAX: never */
     /* Every event takes the slow way, as if something was read for it: */
     bool logs_lines; /* its line is logged */

@@ -39,7 +39,11 @@ static inline uint64_t clp_engine_least_span(const struct clp_engine *engine)
 /* How many ticks must pass in a thread before an event takes the slow way. */
 static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
 {
-    return engine->logs_lines || engine->has_ranges || engine->light.on ? 0 : clp_engine_least_span(engine);
+    uint64_t span = clp_engine_least_span(engine);
+
+    if (engine->logs_lines || engine->has_ranges || engine->light.on)
+        return 0;
+    return span < engine->pace_span ? span : engine->pace_span;
 }
 
 /* How many ticks have passed by the clock itself since an event that has just read it. */

@@ -2,6 +2,7 @@
 #include "moments.h"
 #include "cpu_time.h"
 #include "line_log.h"
+#include "pace.h"
 #include "program_counters.h"
 #include "ranges.h"
 #include "tally_reads.h"
@@ -286,6 +287,15 @@ static void read_cpu(struct clp_recorder *recorder, struct clp_thread *thread, s
     end_read(recorder, &recorder->queue_cost, start, moment);
 }
 
+/* Looks at the pace. The clock stands still meanwhile. */
+static void look_at_pace(struct clp_recorder *recorder, struct clp_moment *moment)
+{
+    uint64_t start = clp_clock_read(&recorder->clock);
+
+    clp_pace_look(recorder);
+    moment->still += clp_clock_read(&recorder->clock) - start;
+}
+
 struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
     struct clp_moment moment = {.now = now};
@@ -310,6 +320,8 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     }
     if (clp_engine_wants_cpu(thread, moment.now))
         read_cpu(recorder, thread, &moment);
+    if (CLP_UNLIKELY(clp_pace_is_due(recorder, now)))
+        look_at_pace(recorder, &moment);
     if (CLP_UNLIKELY(recorder->engine.logs_lines))
         clp_line_log_expect(recorder, thread);
     if (CLP_UNLIKELY(recorder->engine.logs_lines || recorder->engine.has_ranges))

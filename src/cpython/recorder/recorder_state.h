@@ -92,6 +92,14 @@ struct clp_ticker {
     bool wanted;    /* it is to run, and can */
 };
 
+/* How fast the processor runs the interpreter (pace.h). */
+struct clp_pace {
+    PyObject *small, *large, *dict, *key, *attribute; /* owned: what the work is done on; NULL: nothing yet */
+    uint64_t usual;    /* ticks of the work beside the calibration; 0: not known */
+    uint64_t next;     /* ticks: when to look again */
+    double sum, count; /* of all that was seen, in terms of the usual */
+};
+
 /* What is needed to name callables (callees.h). */
 struct clp_callees {
     struct clp_hashmap known; /* the address of a callable, or of what tells it apart -> the number of its name */
@@ -147,6 +155,7 @@ struct clp_recorder {
     struct clp_read_cost cpu_cost, queue_cost; /* of such reads */
     size_t with_called; /* how many windows want the time of what lines call */
     bool around_known;  /* the costs of the probes that tell of it are known */
+    struct clp_pace pace;
     struct clp_ticker ticker;
     struct clp_callees callees;
     size_t with_tallies[3]; /* how many windows want each of enum clp_tally_source */

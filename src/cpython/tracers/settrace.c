@@ -251,6 +251,14 @@ static void stop(struct clp_recorder *recorder)
 
 /* ---- 3.11 and newer: every call is looked at ---- */
 
+static bool may_suspend(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+
+    Py_DECREF(code); /* the frame holds it */
+    return (code->co_flags & CLP_SUSPENDS) != 0;
+}
+
 static void note_call(struct clp_thread *thread, PyFrameObject *frame)
 {
     const struct clp_selected *selected = counted_of(frame);
@@ -258,7 +266,8 @@ static void note_call(struct clp_thread *thread, PyFrameObject *frame)
     if (selected == NULL) {
         if (CLP_UNLIKELY(clp_engine_left_last(thread, frame)))
             thread->top[1].frame = NULL; /* another body has this address now */
-        clp_engine_add_cost(thread, hooked->engine.costs.foreign_call);
+        clp_engine_add_cost(thread, may_suspend(frame) ? hooked->engine.costs.foreign_resume
+                                                       : hooked->engine.costs.foreign_call);
         return;
     }
     if (begins(selected, frame))
@@ -298,8 +307,10 @@ static void note_line(struct clp_thread *thread, PyFrameObject *frame)
 {
     int line = line_of(thread, frame);
 
-    if (begins_nothing(thread, frame, line))
+    if (begins_nothing(thread, frame, line)) {
+        clp_engine_add_cost(thread, hooked->engine.costs.stray);
         return;
+    }
     bool again = thread->top->before == CLP_NO_LINE && clp_engine_current_line(thread) == line;
     /* what was thrown in here has begun the line anew, which it does once; of other exceptions nothing is known
      * now */
@@ -343,11 +354,7 @@ static bool may_repeat(const struct clp_selected *selected, PyFrameObject *frame
  * by an exception that is thrown in: it then continues behind the instruction that tells of calls. */
 static bool may_go_on_untold(PyFrameObject *frame)
 {
-    if (!CLP_GOES_ON_UNTOLD)
-        return false;
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    Py_DECREF(code); /* the frame holds it */
-    return (code->co_flags & CLP_SUSPENDS) != 0;
+    return CLP_GOES_ON_UNTOLD && may_suspend(frame);
 }
 
 /* Takes an event of a body that is not on top. It is of no recorded body, except in three cases: the body

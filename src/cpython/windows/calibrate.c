@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures what an event costs. The same small functions run bare and selected, in turns: a machine that is shared may
  * be half as quick a millisecond later. What the selected ones take longer, divided by the number of their events, is
- * the cost; medians of several rounds count. How much of an event the processor hides behind the work beside it depends
- * on that work: the same probe was seen to take between 7 and 12 ns. So the lines here are a mixture.
+ * the cost. First quartiles of several rounds count: a processor that others share is now quicker and now slower, and a
+ * median may be one of this and one of that. How much slower events are during the run is told by pace.h. How much of an
+ * event the processor hides behind the work beside it depends on that work: the same probe was seen to take between 7 and
+ * 12 ns. So the lines here are a mixture.
  *
  * The engine itself tells where in a body a cost lies. All lines of callee() and quick() do the same, so they
  * differ by the events that begin and end them. The first line of a body is longer than a line in the middle by
@@ -22,11 +24,15 @@
  * The code is compiled twice, because selecting belongs to a code object. Everything is measured twice: how far
  * the results lie apart says how well the costs are known. */
 #include "calibrate.h"
+#include "cpython/recorder/pace.h"
 #include "cpython/tracers/settrace.h"
 #include "prepare.h"
 #include "selecting.h"
 
 #define ROUNDS 15
+#define QUARTER (ROUNDS / 4)
+#define SAME_PACE 1.08   /* a factor by which the same work differs by chance */
+#define MORE_TRIES 6     /* some 30 ms, and only for settrace */
 #define CALLS 50         /* iterations of each program's loop; twice as many measured no better */
 #define LINES_IN_LOOP 9  /* line events of one iteration of lines(), and of globals() */
 #define TURN_LINES 2     /* line events of one iteration of turns() */
@@ -36,6 +42,7 @@
 #define CALLEE_LINE 2
 #define YIELD_LINE 3
 #define QUICK_LINES 4    /* line events of quick() */
+#define SOURCE_LINES 2   /* line events of source() for each value */
 #define RETURN_INSTRUCTIONS 2 /* of quick()'s last line: load and return */
 #define YIELD_INSTRUCTIONS 2  /* of source()'s line, as far as they run in the body */
 
@@ -97,7 +104,10 @@ static const char program[] =
     "@profile\n"
     "def turns(r):\n"
     "    for i in r:\n"
-    "        pass\n";
+    "        pass\n"
+    "@profile\n"
+    "def strays(r):\n"
+    "    for i in r: pass\n";
 
 /* Makes a copy of the program. Returns its functions by name, a new reference. */
 static PyObject *load(struct clp_code_window *window)
@@ -194,29 +204,30 @@ static bool time_run(const struct clp_recorder *recorder, PyObject *function, Py
 struct subject {
     PyObject *function; /* borrowed */
     struct callee callee;
-    struct clp_timing *medians;
+    struct clp_timing *quartiles;
     int64_t ticks[ROUNDS], lines[CLP_TIMING_LINES][ROUNDS]; /* ascending */
 };
 
-#define MOST_SUBJECTS 12 /* all loops of two copies of the program */
+#define MOST_SUBJECTS 14 /* all loops of two copies of the program */
 
 /* What is timed together, because the machine may be slower a moment later. */
 struct subjects {
     struct subject items[MOST_SUBJECTS];
     size_t count;
     bool failed; /* an exception is set */
+    int64_t work[ROUNDS]; /* what the fixed work of pace.h took, ascending */
 };
 
 /* Adds the loop of this name in `names`. If there is a callee, the loop is bare, and calls the function of that name in
  * `names`. */
 static void add_subject(struct subjects *subjects, PyObject *bare, PyObject *names, const char *loop,
-                        const char *callee, int line, int count, struct clp_timing *medians)
+                        const char *callee, int line, int count, struct clp_timing *quartiles)
 {
     struct subject *subject = &subjects->items[subjects->count++];
 
     subject->function = get(callee != NULL ? bare : names, loop);
     subject->callee = (struct callee){callee != NULL ? get(names, callee) : NULL, line, count};
-    subject->medians = medians;
+    subject->quartiles = quartiles;
     subjects->failed |= subject->function == NULL || (callee != NULL && subject->callee.function == NULL);
 }
 
@@ -229,6 +240,7 @@ static void add_subjects(struct subjects *subjects, PyObject *bare, PyObject *na
     add_subject(subjects, bare, names, "calls", "quick", 0, 0, &timings->quick);
     add_subject(subjects, bare, names, "drains", "source", YIELD_LINE, 1, &timings->drains);
     add_subject(subjects, bare, names, "globals", NULL, 0, 0, &timings->globals);
+    add_subject(subjects, bare, names, "strays", NULL, 0, 0, &timings->strays);
 }
 
 /* Runs each subject once. `round` -1 makes the counters, and is ignored. */
@@ -245,9 +257,11 @@ static void run_round(const struct clp_recorder *recorder, PyObject *numbers, st
         for (int j = 0; j < CLP_TIMING_LINES; j++)
             insert(subject->lines[j], round, timing.lines[j]);
     }
+    if (round >= 0)
+        insert(subjects->work, round, (int64_t)clp_pace_work(recorder));
 }
 
-/* Sets the medians of several rounds, because other processes may have the processor for a while. In each round all
+/* Sets the first quartiles of several rounds, because other processes may have the processor for a while. In each round all
  * subjects take their turn: what differs between them is not that the machine was quicker at one time than at another.
  * False with an exception set. */
 static bool time_all(const struct clp_recorder *recorder, PyObject *numbers, struct subjects *subjects)
@@ -256,9 +270,9 @@ static bool time_all(const struct clp_recorder *recorder, PyObject *numbers, str
         run_round(recorder, numbers, subjects, round);
     for (size_t i = 0; i < subjects->count && !subjects->failed; i++) {
         const struct subject *subject = &subjects->items[i];
-        subject->medians->ticks = subject->ticks[ROUNDS / 2];
+        subject->quartiles->ticks = subject->ticks[QUARTER];
         for (int j = 0; j < CLP_TIMING_LINES; j++)
-            subject->medians->lines[j] = subject->lines[j][ROUNDS / 2];
+            subject->quartiles->lines[j] = subject->lines[j][QUARTER];
     }
     return !subjects->failed;
 }
@@ -286,8 +300,10 @@ bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_
     if (calibration->numbers != NULL && bare != NULL) {
         add_subjects(&subjects, bare, bare, &calibration->times);
         add_subject(&subjects, bare, bare, "moves", NULL, 0, 0, &calibration->moves);
-        if (time_all(window->recorder, calibration->numbers, &subjects))
+        if (time_all(window->recorder, calibration->numbers, &subjects)) {
+            calibration->bare_work = subjects.work[QUARTER];
             return true;
+        }
     }
     clp_calibration_clear(calibration);
     return false;
@@ -372,18 +388,37 @@ static void find_line(int64_t lines, int64_t globals, int64_t turns, struct clp_
 }
 
 /* Finds the costs of a tracer that is called for all code, from bare functions that run beside it. A call has
- * QUICK_LINES line events and that of its return; each is charged by itself. */
+ * QUICK_LINES line events and that of its return; a resumption of source() has SOURCE_LINES and that of its suspension.
+ * Each of these is charged by itself. */
 static void find_foreign(const struct clp_timings *beside, const struct clp_timings *without, struct clp_costs *costs)
 {
     costs->foreign = not_negative(each(beside->lines.ticks - without->lines.ticks, CALLS * LINES_IN_LOOP));
     costs->foreign_call = not_negative(added(&beside->quick, &without->quick, costs->foreign) -
                                        (QUICK_LINES + 1) * costs->foreign);
+    costs->foreign_resume = not_negative(added(&beside->drains, &without->drains, costs->foreign) -
+                                         (SOURCE_LINES + 1) * costs->foreign);
+}
+
+/* What was measured once. */
+struct measured {
+    struct clp_costs costs;
+    int64_t work;   /* ticks of the fixed work of pace.h beside the costs */
+    double changed; /* the factor, 1 or more, by which it differs from the work beside the bare runs; 1 where these do not
+                     * matter */
+};
+
+static double factor_between(int64_t one, int64_t other)
+{
+    double a = (double)at_least(1, one), b = (double)at_least(1, other);
+
+    return a > b ? a / b : b / a;
 }
 
 static bool measure(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
-                    struct clp_costs *costs)
+                    struct measured *into)
 {
     bool for_all = recorder->tracer == &clp_tracer_settrace; /* is the tracer called for all code? */
+    struct clp_costs *costs = &into->costs;
     struct clp_timings with, beside;
     struct subjects subjects = {.count = 0};
 
@@ -397,13 +432,17 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
         .instruction = not_negative(each(calibration->moves.ticks - calibration->times.turns.ticks,
                                          CALLS * MOVES_IN_LOOP)),
     };
-    if (for_all)
+    if (for_all) {
         find_foreign(&beside, without, costs);
+        costs->stray = not_negative(each(with.strays.ticks - without->strays.ticks, CALLS));
+    }
     find_line(each(with.lines.ticks - without->lines.ticks, CALLS),
               keeps_from_adapting(recorder) ? each(with.globals.ticks - without->globals.ticks, CALLS) : 0,
               each(with.turns.ticks - without->turns.ticks, CALLS), costs);
     find_calls(&with, without, costs);
     find_suspensions(&with, without, costs);
+    into->work = subjects.work[QUARTER];
+    into->changed = for_all ? factor_between(into->work, calibration->bare_work) : 1;
     return true;
 }
 
@@ -419,23 +458,53 @@ static double spread(const struct clp_costs *one, const struct clp_costs *other)
     return larger > 0 ? (larger - smaller) / larger : 0;
 }
 
+/* Is the first one the better measurement? It was made at the pace of the bare runs, or is nearer to it than the other;
+ * of two such the quicker one is, which less has disturbed. */
+static bool is_better(const struct measured *one, const struct measured *other)
+{
+    if (one->changed > SAME_PACE || other->changed > SAME_PACE)
+        return one->changed < other->changed;
+    return one->costs.line < other->costs.line;
+}
+
+/* Measures twice, and again if the pace has changed since the bare runs. Sets *found to the best, and *error to how far
+ * the first two lie apart. */
+static bool find_best(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
+                      struct measured *found, double *error)
+{
+    struct measured next;
+
+    if (!measure(recorder, calibration, found) || !measure(recorder, calibration, &next))
+        return false;
+    *error = spread(&found->costs, &next.costs);
+    for (int more = 0; more < MORE_TRIES; more++) {
+        if (is_better(&next, found))
+            *found = next;
+        if (found->changed <= SAME_PACE)
+            break;
+        if (!measure(recorder, calibration, &next))
+            return false;
+    }
+    return true;
+}
+
 /* Measures events that read no clock. */
 static bool measure_still(struct clp_recorder *recorder, const struct clp_calibration *calibration)
 {
-    struct clp_costs costs;
+    struct measured found;
 
     if (clp_thread_here != NULL)
         clp_light_stay_in_gap(clp_thread_here);
-    bool done = measure(recorder, calibration, &costs);
+    bool done = measure(recorder, calibration, &found);
     if (done)
-        clp_light_set_still(&recorder->engine, &costs);
+        clp_light_set_still(&recorder->engine, &found.costs);
     return done;
 }
 
 bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_code_window *window,
                              struct clp_costs *costs, double *error)
 {
-    struct clp_costs again;
+    struct measured found;
 
     calibration->selected = load(window);
     if (calibration->selected == NULL)
@@ -443,15 +512,14 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
     bool done = select_named(window, calibration->selected, "lines") &&
                 select_named(window, calibration->selected, "turns") &&
                 select_named(window, calibration->selected, "globals") &&
+                select_named(window, calibration->selected, "strays") &&
                 select_named(window, calibration->selected, "callee") &&
                 select_named(window, calibration->selected, "quick") &&
                 select_named(window, calibration->selected, "source") &&
-                measure(window->recorder, calibration, costs) &&
-                measure(window->recorder, calibration, &again);
+                find_best(window->recorder, calibration, &found, error);
     if (!done)
         return false;
-    *error = spread(costs, &again);
-    if (again.line < costs->line)
-        *costs = again;
+    *costs = found.costs;
+    calibration->work = (uint64_t)found.work;
     return !window->recorder->engine.light.on || measure_still(window->recorder, calibration);
 }

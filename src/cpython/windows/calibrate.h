@@ -8,7 +8,7 @@
 
 #define CLP_TIMING_LINES 4
 
-/* Medians over several runs of a loop, in ticks: the whole run, and what the engine gave to the watched lines
+/* First quartiles of several runs of a loop, in ticks: the whole run, and what the engine gave to the watched lines
  * of the function that the loop calls (0 where the function is not selected). */
 struct clp_timing {
     int64_t ticks, lines[CLP_TIMING_LINES];
@@ -16,13 +16,15 @@ struct clp_timing {
 
 /* Timings of the loops of the calibration program. */
 struct clp_timings {
-    struct clp_timing lines, turns, calls, quick, drains, globals;
+    struct clp_timing lines, turns, calls, quick, drains, globals, strays;
 };
 
 struct clp_calibration {
     PyObject *numbers, *bare, *selected; /* owned */
     struct clp_timings times;            /* timings of `bare` before the tracer started */
     struct clp_timing moves;             /* the same, of moves() */
+    int64_t bare_work; /* what the fixed work took beside `times` (pace.h), in ticks */
+    uint64_t work;     /* the same beside the costs */
 };
 
 /* Runs the functions bare. Call it before the tracer starts. False with an exception set, and nothing to clear. */

@@ -3,6 +3,7 @@
 #include "calibrate.h"
 #include "cpython/tracers/code_copies.h"
 #include "cpython/tracers/offering.h"
+#include "cpython/recorder/pace.h"
 #include "cpython/recorder/recorder.h"
 #include "selecting.h"
 #include "cpython/tracers/tracers.h"
@@ -53,7 +54,7 @@ static bool start_chosen(struct clp_recorder *recorder, const char *name)
 static bool measure(struct trial *trial, const char *name)
 {
     struct clp_recorder *recorder = trial->window.recorder;
-    bool done = clp_calibration_begin(&trial->calibration, &trial->window) &&
+    bool done = clp_pace_make(recorder) && clp_calibration_begin(&trial->calibration, &trial->window) &&
                 start_chosen(recorder, name) && clp_code_window_open(&trial->window) &&
                 clp_calibration_measure(&trial->calibration, &trial->window, &trial->costs,
                                         &recorder->cost_error);
@@ -81,8 +82,10 @@ static bool try_out(struct clp_recorder *recorder, struct trial *trial, const ch
         recorder->tracer = NULL; /* the tracer's events have stopped, because the window is closed */
     if (done && alone)
         clp_recorder_forget(recorder);
-    if (done)
+    if (done) {
         clp_engine_set_costs(&recorder->engine, &trial->costs);
+        clp_pace_begin(recorder, trial->calibration.work);
+    }
     return done;
 }
 

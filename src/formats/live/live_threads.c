@@ -371,7 +371,8 @@ void clp_live_end_all(struct clp_live_reader *reader)
 {
     settle_open(reader);
     unwind_all(reader);
-    reader->engine.costs.pace = clp_light_pace(&reader->engine);
+    if (reader->engine.light.on)
+        reader->engine.costs.pace = clp_light_pace(&reader->engine);
 }
 
 static void tidy_costs(struct clp_costs *costs)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "pace.h"
+
+/* A look takes about 5 us, half a hundredth of the time between two. The pace was seen to change every few
+ * milliseconds. */
+#define TURNS 25
+#define GAP_NANOS 1e6
+/* Lines of this length are long enough for a look not to matter. Where all lines are shorter, interrupts lengthen one now
+ * and then. */
+#define SPAN_NANOS 5000
+/* Nothing was seen to become slower by more. What took longer was interrupted. */
+#define SLOWEST 3
+
+bool clp_pace_make(struct clp_recorder *recorder)
+{
+    struct clp_pace *pace = &recorder->pace;
+
+    if (pace->dict != NULL)
+        return true;
+    /* with numbers as small as these nothing is allocated, which would count for the line that runs */
+    Py_XSETREF(pace->small, PyLong_FromLong(5));
+    Py_XSETREF(pace->large, PyLong_FromLong(77));
+    Py_XSETREF(pace->key, PyUnicode_FromString("key"));
+    Py_XSETREF(pace->attribute, PyUnicode_FromString("__doc__"));
+    pace->dict = PyDict_New();
+    if (pace->small != NULL && pace->large != NULL && pace->key != NULL && pace->attribute != NULL &&
+        pace->dict != NULL && PyDict_SetItem(pace->dict, pace->key, pace->small) == 0)
+        return true;
+    Py_CLEAR(pace->dict);
+    return false;
+}
+
+static void take_turn(const struct clp_pace *pace)
+{
+    Py_XDECREF(PyNumber_Add(pace->small, pace->large));
+    (void)PyObject_RichCompareBool(pace->small, pace->large, Py_LT);
+    (void)PyDict_GetItemWithError(pace->dict, pace->key);
+    Py_XDECREF(PyNumber_And(pace->small, pace->large));
+    Py_XDECREF(PyObject_GetAttr(pace->dict, pace->attribute));
+}
+
+static uint64_t time_turns(const struct clp_recorder *recorder)
+{
+    uint64_t start = clp_clock_read(&recorder->clock);
+    for (int i = 0; i < TURNS; i++)
+        take_turn(&recorder->pace);
+    return clp_clock_read(&recorder->clock) - start;
+}
+
+uint64_t clp_pace_work(const struct clp_recorder *recorder)
+{
+    uint64_t first = time_turns(recorder), second = time_turns(recorder);
+
+    return first < second ? first : second;
+}
+
+static uint64_t ticks_of(const struct clp_recorder *recorder, double nanos)
+{
+    return (uint64_t)(nanos / recorder->clock.rough_nanos);
+}
+
+void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual)
+{
+    struct clp_pace *pace = &recorder->pace;
+    bool wanted = usual != 0 && !recorder->engine.light.on;
+
+    pace->usual = usual;
+    pace->sum = pace->count = 1; /* the calibration itself */
+    pace->next = wanted ? 0 : UINT64_MAX;
+    recorder->engine.pace_span = wanted ? ticks_of(recorder, SPAN_NANOS) : UINT64_MAX;
+    clp_engine_spread_spans(&recorder->engine);
+}
+
+void clp_pace_look(struct clp_recorder *recorder)
+{
+    struct clp_pace *pace = &recorder->pace;
+    double seen = (double)clp_pace_work(recorder) / (double)pace->usual;
+
+    pace->next = clp_clock_read(&recorder->clock) + ticks_of(recorder, GAP_NANOS);
+    if (seen <= 0 || seen > SLOWEST)
+        return;
+    pace->sum += seen;
+    pace->count++;
+    recorder->engine.costs.pace = (int64_t)(pace->sum / pace->count * CLP_PACE_ONE + 0.5);
+    if (recorder->live.header != NULL)
+        recorder->live.header->costs.pace = recorder->engine.costs.pace;
+}
