@@ -205,7 +205,7 @@ def test_tensors_of_statistics(tmp_path, python):
             s = torch.cuda.memory_stats()
             return [s["allocated_bytes.all.allocated"], s["allocated_bytes.all.freed"]]
         torch.zeros(1, device="cuda")
-        p = clineprof.Profiler(tensors=True)
+        p = clineprof.Profiler(tensors=True, started=False)
         p.add_function(f)
         kept = []
         before = totals()
@@ -213,8 +213,7 @@ def test_tensors_of_statistics(tmp_path, python):
             f(kept)
         after = totals()
         print(json.dumps([b - a for a, b in zip(before, after)]))
-        profile = clineprof.Profile(p.snapshot())
-        profile.write("prog.lprof")
+        open("prog.lprof", "wb").write(p.render("lprof"))
     """))
     ended = run_ended([python, "prog.py"], tmp_path)
     allocated, freed = json.loads(ended.out.splitlines()[0])
@@ -334,7 +333,7 @@ def test_threads_and_windows(tmp_path, python):
             with torch.cuda.stream(torch.cuda.Stream()):
                 for i in range(n):
                     x.mul(2)                # other
-        profiler = clineprof.Profiler(cuda=True)
+        profiler = clineprof.Profiler(cuda=True, started=False)
         profiler.add_function(work)
         profiler.add_function(other)
         for window in range(3):
@@ -346,7 +345,7 @@ def test_threads_and_windows(tmp_path, python):
                 work(100)
             work(1000)
         torch.cuda.synchronize()
-        clineprof.Profile(profiler.snapshot()).write("prog.lprof")
+        open("prog.lprof", "wb").write(profiler.render("lprof"))
     """))
     ended = run_ended([python, "prog.py"], tmp_path)
     assert ended.err == "", ended.err
