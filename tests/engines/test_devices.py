@@ -209,8 +209,9 @@ def test_tensors_of_statistics(tmp_path, python):
         p.add_function(f)
         kept = []
         before = totals()
-        with p:
-            f(kept)
+        p.start()
+        f(kept)
+        p.stop()
         after = totals()
         print(json.dumps([b - a for a, b in zip(before, after)]))
         open("prog.lprof", "wb").write(p.render("lprof"))
@@ -338,11 +339,12 @@ def test_threads_and_windows(tmp_path, python):
         profiler.add_function(other)
         for window in range(3):
             work(1000)
-            with profiler:
-                threads = [threading.Thread(target=f, args=(500,)) for f in (work, other, work, other)]
-                for thread in threads: thread.start()
-                for thread in threads: thread.join()
-                work(100)
+            profiler.start()
+            threads = [threading.Thread(target=f, args=(500,)) for f in (work, other, work, other)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            work(100)
+            profiler.stop()
             work(1000)
         torch.cuda.synchronize()
         open("prog.lprof", "wb").write(profiler.render("lprof"))

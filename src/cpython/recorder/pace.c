@@ -3,7 +3,7 @@
 
 /* A look takes about 5 us, half a hundredth of the time between two. The pace was seen to change every few
  * milliseconds. */
-#define TURNS 25
+#define TURNS 16
 #define GAP_NANOS 1e6
 /* Lines of this length are long enough for a look not to matter. Where all lines are shorter, interrupts lengthen one now
  * and then. */
@@ -22,21 +22,33 @@ bool clp_pace_make(struct clp_recorder *recorder)
     Py_XSETREF(pace->large, PyLong_FromLong(77));
     Py_XSETREF(pace->key, PyUnicode_FromString("key"));
     Py_XSETREF(pace->attribute, PyUnicode_FromString("__doc__"));
+    Py_XSETREF(pace->texts, Py_BuildValue("(sss)", "one", "other", "third"));
+    Py_XSETREF(pace->length, PyUnicode_InternFromString("__len__"));
     pace->dict = PyDict_New();
     if (pace->small != NULL && pace->large != NULL && pace->key != NULL && pace->attribute != NULL &&
-        pace->dict != NULL && PyDict_SetItem(pace->dict, pace->key, pace->small) == 0)
+        pace->texts != NULL && pace->length != NULL && pace->dict != NULL &&
+        PyDict_SetItem(pace->dict, pace->key, pace->small) == 0)
         return true;
     Py_CLEAR(pace->dict);
     return false;
 }
 
+/* Many different functions, because the processor has to fetch much code for an event, too. None allocates. */
 static void take_turn(const struct clp_pace *pace)
 {
     Py_XDECREF(PyNumber_Add(pace->small, pace->large));
+    Py_XDECREF(PyNumber_Multiply(pace->small, pace->small));
     (void)PyObject_RichCompareBool(pace->small, pace->large, Py_LT);
+    (void)PyObject_RichCompareBool(pace->texts, pace->dict, Py_EQ);
     (void)PyDict_GetItemWithError(pace->dict, pace->key);
-    Py_XDECREF(PyNumber_And(pace->small, pace->large));
+    (void)PySequence_Contains(pace->texts, pace->key);
+    (void)PyUnicode_Compare(pace->key, pace->attribute);
+    (void)PyObject_Hash(pace->key);
+    (void)PyObject_IsTrue(pace->dict);
+    (void)PyObject_IsInstance(pace->small, (PyObject *)&PyLong_Type);
+    Py_XDECREF(PyObject_GetItem(pace->dict, pace->key));
     Py_XDECREF(PyObject_GetAttr(pace->dict, pace->attribute));
+    Py_XDECREF(PyObject_CallMethodNoArgs(pace->texts, pace->length));
 }
 
 static uint64_t time_turns(const struct clp_recorder *recorder)

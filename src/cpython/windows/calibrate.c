@@ -42,6 +42,7 @@
 #define CALLEE_LINE 2
 #define YIELD_LINE 3
 #define QUICK_LINES 4    /* line events of quick() */
+#define DEEP_CALLS 9     /* of deep() for deep(4); each has a line event and that of its return */
 #define SOURCE_LINES 2   /* line events of source() for each value */
 #define RETURN_INSTRUCTIONS 2 /* of quick()'s last line: load and return */
 #define YIELD_INSTRUCTIONS 2  /* of source()'s line, as far as they run in the body */
@@ -97,6 +98,11 @@ static const char program[] =
     "def drains(r, f):\n"
     "    for i in f(r):\n"
     "        pass\n"
+    "def deep(n):\n"
+    "    return n if n < 2 else deep(n - 1) + deep(n - 2)\n"
+    "def dives(r, f):\n"
+    "    for i in r:\n"
+    "        f(4)\n"
     "def moves(r):\n"
     "    a = 1; b = 2; c = 3; d = 4\n"
     "    for i in r:\n"
@@ -208,7 +214,7 @@ struct subject {
     int64_t ticks[ROUNDS], lines[CLP_TIMING_LINES][ROUNDS]; /* ascending */
 };
 
-#define MOST_SUBJECTS 14 /* all loops of two copies of the program */
+#define MOST_SUBJECTS 15 /* all loops of two copies of the program */
 
 /* What is timed together, because the machine may be slower a moment later. */
 struct subjects {
@@ -241,6 +247,8 @@ static void add_subjects(struct subjects *subjects, PyObject *bare, PyObject *na
     add_subject(subjects, bare, names, "drains", "source", YIELD_LINE, 1, &timings->drains);
     add_subject(subjects, bare, names, "globals", NULL, 0, 0, &timings->globals);
     add_subject(subjects, bare, names, "strays", NULL, 0, 0, &timings->strays);
+    if (names == bare)
+        add_subject(subjects, bare, bare, "dives", "deep", 0, 0, &timings->dives);
 }
 
 /* Runs each subject once. `round` -1 makes the counters, and is ignored. */
@@ -387,14 +395,15 @@ static void find_line(int64_t lines, int64_t globals, int64_t turns, struct clp_
     costs->unadapted = globals != 0 ? not_negative((globals - lines) / (LINES_IN_LOOP - 1)) : 0;
 }
 
-/* Finds the costs of a tracer that is called for all code, from bare functions that run beside it. A call has
+/* Finds the costs of a tracer that is called for all code, from bare functions that run beside it. A call of quick() has
  * QUICK_LINES line events and that of its return; a resumption of source() has SOURCE_LINES and that of its suspension.
- * Each of these is charged by itself. */
+ * Each of these is charged by itself. Calls within calls are dearer; what a call is charged lies between. */
 static void find_foreign(const struct clp_timings *beside, const struct clp_timings *without, struct clp_costs *costs)
 {
     costs->foreign = not_negative(each(beside->lines.ticks - without->lines.ticks, CALLS * LINES_IN_LOOP));
-    costs->foreign_call = not_negative(added(&beside->quick, &without->quick, costs->foreign) -
-                                       (QUICK_LINES + 1) * costs->foreign);
+    int64_t flat = added(&beside->quick, &without->quick, costs->foreign) - (QUICK_LINES + 1) * costs->foreign;
+    int64_t deep = added(&beside->dives, &without->dives, costs->foreign) / DEEP_CALLS - 2 * costs->foreign;
+    costs->foreign_call = not_negative((flat + deep) / 2);
     costs->foreign_resume = not_negative(added(&beside->drains, &without->drains, costs->foreign) -
                                          (SOURCE_LINES + 1) * costs->foreign);
 }
