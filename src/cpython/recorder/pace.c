@@ -23,11 +23,9 @@ bool clp_pace_make(struct clp_recorder *recorder)
     Py_XSETREF(pace->key, PyUnicode_FromString("key"));
     Py_XSETREF(pace->attribute, PyUnicode_FromString("__doc__"));
     Py_XSETREF(pace->texts, Py_BuildValue("(sss)", "one", "other", "third"));
-    Py_XSETREF(pace->length, PyUnicode_InternFromString("__len__"));
     pace->dict = PyDict_New();
     if (pace->small != NULL && pace->large != NULL && pace->key != NULL && pace->attribute != NULL &&
-        pace->texts != NULL && pace->length != NULL && pace->dict != NULL &&
-        PyDict_SetItem(pace->dict, pace->key, pace->small) == 0)
+        pace->texts != NULL && pace->dict != NULL && PyDict_SetItem(pace->dict, pace->key, pace->small) == 0)
         return true;
     Py_CLEAR(pace->dict);
     return false;
@@ -48,7 +46,7 @@ static void take_turn(const struct clp_pace *pace)
     (void)PyObject_IsInstance(pace->small, (PyObject *)&PyLong_Type);
     Py_XDECREF(PyObject_GetItem(pace->dict, pace->key));
     Py_XDECREF(PyObject_GetAttr(pace->dict, pace->attribute));
-    Py_XDECREF(PyObject_CallMethodNoArgs(pace->texts, pace->length));
+    Py_XDECREF(PySequence_GetItem(pace->texts, 1));
 }
 
 static uint64_t time_turns(const struct clp_recorder *recorder)
@@ -86,9 +84,15 @@ void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual)
 void clp_pace_look(struct clp_recorder *recorder)
 {
     struct clp_pace *pace = &recorder->pace;
-    double seen = (double)clp_pace_work(recorder) / (double)pace->usual;
 
+    if (PyErr_Occurred() != NULL) /* the work would take it for its own failure */
+        return;
+    double seen = (double)clp_pace_work(recorder) / (double)pace->usual;
     pace->next = clp_clock_read(&recorder->clock) + ticks_of(recorder, GAP_NANOS);
+    if (PyErr_Occurred() != NULL) { /* the program is as deep as recursion may be */
+        PyErr_Clear();
+        return;
+    }
     if (seen <= 0 || seen > SLOWEST)
         return;
     pace->sum += seen;
