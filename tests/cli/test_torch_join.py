@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""`clineprof torch join`: a trace of torch.profiler put on lines. The traces with kernels are written by hand, after
-the form in which torch writes them: no GPU has recorded them. Their truth is in the tests. The last tests use the real
-torch, on the CPU, where it is installed."""
+"""`clineprof torch join`: a trace of torch.profiler put on lines. One trace was recorded on a GPU; the others with kernels
+are written by hand, after the form in which torch writes them. Their truth is in the tests. The last tests use the real
+torch, on the CPU, where it is installed. tests/engines/test_devices.py uses it on a GPU."""
 import collections
 import gzip
 import itertools
 import json
+import shutil
 import struct
 
 import clineprof
@@ -13,7 +14,7 @@ import msgpack
 import pytest
 from clineprof._torch import reading, slices
 from clineprof._torch.log import CONTINUES
-from harness import run_ckernprof, run_viewer
+from harness import FIXTURES, run_ckernprof, run_viewer
 
 pytestmark = pytest.mark.once
 
@@ -134,6 +135,30 @@ def test_kernels_copies_and_waiting_belong_to_the_line_that_launched_them(tmp_pa
     assert told(tmp_path) == {2: (3000, 0, 1), 3: (10.5, 0, 1), 4: (9, 0, 2), 5: (1, 700, 1), 6: (50, 1000.25, 5)}
     assert "On no line" not in ended.out and ended.err == ""
     assert ended.out.splitlines()[0] == "Wrote 'run-joined.lprof'"
+
+
+def test_a_trace_of_a_real_gpu(tmp_path):
+    """fixtures/devices/h100_training.py, as torch 2.11.0 with CUDA 13.0 has recorded it on an NVIDIA H100. The truth is
+    read off the trace by hand: backward is in thread 725, and belongs to the lines of the forward operators."""
+    for name in "h100_training.lprof", "h100_training.json.gz":
+        shutil.copy(FIXTURES / "devices" / name, tmp_path)
+    ended = run_viewer(["torch", "join", "h100_training.lprof", "h100_training.json.gz"], tmp_path)
+    assert ended.code == 0, ended.err
+    truth = {
+        10: (22.944 + 21.888, 197.701 + 23.063 + 153.979 + 25.22, 2),  # pageable = host.to(dev)
+        11: (22.016 + 21.729, 0, 2),                                   # fast = pinned.to(dev, non_blocking=True)
+        12: (1.888 + 2.016, 0, 2),
+        13: (133.986 + 133.603 + 202.692 + 200.964, 0, 2 * (6 + 14)),  # the loss: forward, backward
+        14: (2 * 0.992, 0, 2),                                         # backward() itself makes a tensor of ones
+        15: (2 * 20.577, 0, 2),
+        17: (1.696 + 1.6, 9.909 + 8.937, 2),                           # loss.item() copies into pinned memory
+        19: (60.129 + 59.969, 0, 2),                                   # on another stream
+        20: (4.128 + 2.176 + 2.208 + 4.16 + 2.144 + 2.208, 0, 6),                     # a graph of three kernels
+        21: (21.888 + 21.344, 766.226 + 9.577 + 1071.962 + 9.44, 2),   # back = pageable.cpu()
+        22: (0, 27.904 + 21.111, 0),
+    }  # fmt: skip
+    assert told(tmp_path, "h100_training-joined.lprof") == {line: pytest.approx(row) for line, row in truth.items()}
+    assert "On no line: 0.005 ms of waiting.\n" in ended.out
 
 
 BACKWARD = [
