@@ -255,7 +255,7 @@ void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thr
 
 /* An interval of a burst lasts longer than one of a gap by what its event takes more than one that reads no clock. Half
  * of an event that reads the clock lies at the beginning of each part of a gap; it takes as much more. */
-int64_t clp_light_pace(const struct clp_engine *engine)
+int64_t clp_light_pace(const struct clp_engine *engine, int64_t still_pace)
 {
     struct clp_light_sums all = engine->light.sums;
 
@@ -265,7 +265,7 @@ int64_t clp_light_pace(const struct clp_engine *engine)
         return 0;
     double bursts = (double)all.burst_intervals, gaps = (double)all.gap_intervals;
     double charge = (double)all.charged / CLP_CORRECTION_ONE / bursts;
-    double still = (double)all.still / CLP_CORRECTION_ONE / bursts;
+    double still = clp_costs_ticks(&(struct clp_costs){.pace = still_pace}, (double)all.still) / bursts;
     double more = (double)all.burst_ticks / bursts - (double)all.gap_ticks / gaps;
     double pace = (still + more) / (charge * (1 - 0.5 * (double)all.gap_parts / gaps));
     return (int64_t)((pace < LEAST_PACE ? LEAST_PACE : pace > MOST_PACE ? MOST_PACE : pace) * CLP_PACE_ONE);

@@ -180,8 +180,9 @@ void clp_light_set_still(struct clp_engine *engine, const struct clp_costs *cost
 void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread);
 
 /* How long events took that read the clock, in terms of CLP_PACE_ONE; 0: not known. In the calibration they run one
- * behind the other. In a burst the processor has just run other code, and they may take twice as long. */
-int64_t clp_light_pace(const struct clp_engine *engine);
+ * behind the other. In a burst the processor has just run other code, and they may take twice as long. `still_pace` is how
+ * long events took that read no clock, in the same terms; 0: as long as in the calibration. */
+int64_t clp_light_pace(const struct clp_engine *engine, int64_t still_pace);
 
 /* The standard error of the self time that a line has, in ticks, as far as it comes from bursts. `cell` is a sum over
  * threads. */

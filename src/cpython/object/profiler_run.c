@@ -16,6 +16,7 @@
 #include "cpython/recorder/tensor_reads.h"
 #include "profile/named.h"
 #include "cpython/recorder/own_work.h"
+#include "cpython/recorder/pace.h"
 #include "cpython/recorder/recorder.h"
 #include "setup.h"
 #include "cpython/code/text_search.h"
@@ -475,7 +476,7 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
     if (window->devices & CLP_DEVICE_READS)
         clp_tensor_reads_look();
     if (recorder->engine.light.on)
-        recorder->engine.costs.pace = clp_light_pace(&recorder->engine);
+        recorder->engine.costs.pace = clp_light_pace(&recorder->engine, clp_pace_mean(recorder));
     clp_status status = clp_engine_copy_init(&copy, &recorder->engine, &recorder->views.scratch,
                                              clp_clock_read(&recorder->clock));
     if (status != CLP_OK)

@@ -72,7 +72,7 @@ static uint64_t ticks_of(const struct clp_recorder *recorder, double nanos)
 void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual)
 {
     struct clp_pace *pace = &recorder->pace;
-    bool wanted = usual != 0 && !recorder->engine.light.on;
+    bool wanted = usual != 0;
 
     pace->usual = usual;
     pace->sum = pace->count = 1; /* the calibration itself */
@@ -97,7 +97,8 @@ void clp_pace_look(struct clp_recorder *recorder)
         return;
     pace->sum += seen;
     pace->count++;
-    recorder->engine.costs.pace = (int64_t)(pace->sum / pace->count * CLP_PACE_ONE + 0.5);
+    if (!recorder->engine.light.on)
+        recorder->engine.costs.pace = clp_pace_mean(recorder);
     if (recorder->live.header != NULL)
-        recorder->live.header->costs.pace = recorder->engine.costs.pace;
+        recorder->live.header->costs.pace = clp_pace_mean(recorder);
 }

@@ -16,8 +16,7 @@ bool clp_pace_make(struct clp_recorder *recorder);
 /* Does the work twice. Returns the ticks of the quicker time: the other one may have been interrupted. */
 uint64_t clp_pace_work(const struct clp_recorder *recorder);
 
-/* Sets what the work took beside the calibration, in ticks, and begins to look. The light clock finds out by itself what
- * its events cost (clp_light_pace), so nobody looks for it. */
+/* Sets what the work took beside the calibration, in ticks, and begins to look. */
 void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual);
 
 /* Is it time to look? */
@@ -26,7 +25,16 @@ static inline bool clp_pace_is_due(const struct clp_recorder *recorder, uint64_t
     return now >= recorder->pace.next;
 }
 
-/* Looks once, and sets costs.pace. Runs no Python code. */
+/* Looks once, and sets costs.pace. With the light clock it is set only in the live file: that clock finds out what its
+ * timed events cost (clp_light_pace), and takes the pace for the others. Runs no Python code. */
 void clp_pace_look(struct clp_recorder *recorder);
+
+/* The mean of what was seen, in terms of CLP_PACE_ONE; 0: nobody has looked. */
+static inline int64_t clp_pace_mean(const struct clp_recorder *recorder)
+{
+    const struct clp_pace *pace = &recorder->pace;
+
+    return pace->count > 0 ? (int64_t)(pace->sum / pace->count * CLP_PACE_ONE + 0.5) : 0;
+}
 
 #endif

@@ -241,7 +241,7 @@ Test(light, what_events_take_is_learned)
     program.costs[1] = 80;
     run_short_lines(&program);
     cr_expect_gt(percent_off(sum(&program), true_sum(&program)), 50);
-    program.engine.costs.pace = clp_light_pace(&program.engine);
+    program.engine.costs.pace = clp_light_pace(&program.engine, 0);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 3);
     cr_expect_lt(worst_share(&program), 1);
     end(&program);
