@@ -326,14 +326,14 @@ static clp_status add_function(const struct request *request, const struct clp_v
     return status;
 }
 
-static void fill_meta(const struct clp_engine_totals *totals, const struct clp_snapshot_wish *wish,
-                      struct clp_profile *profile)
+static void fill_meta(const struct clp_engine_totals *totals, const struct clp_costs *costs,
+                      const struct clp_snapshot_wish *wish, struct clp_profile *profile)
 {
     double nanos_per_tick = wish->nanos_per_tick;
 
     if ((wish->parts & CLP_PART_LIGHT) == 0) /* what events cost that read no clock is not known */
-        profile->meta.overhead = nanos((double)totals->correction / CLP_CORRECTION_ONE +
-                                           (double)totals->stopped, nanos_per_tick);
+        profile->meta.overhead = nanos(clp_costs_ticks(costs, (double)totals->correction) + (double)totals->stopped,
+                                       nanos_per_tick);
     profile->meta.reads = totals->reads;
     profile->meta.others_grown = not_negative(totals->others_grown);
     profile->meta.others_released = not_negative(totals->others_released);
@@ -405,7 +405,7 @@ clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_
         status = clp_snapshot_add_calls(view, copy, &places, wish->nanos_per_tick, profile);
     clp_snapshot_clear_places(&places);
     clp_view_totals(view, &totals);
-    fill_meta(&totals, wish, profile);
+    fill_meta(&totals, &copy->from->costs, wish, profile);
     profile->meta.has_memory = (wish->parts & CLP_PART_MEMORY) != 0;
     profile->meta.has_cpu = wish->cpu;
     profile->meta.has_called = wish->called;

@@ -151,6 +151,7 @@ static void set_cost(struct run *run)
         {"foreign", &costs.foreign, NULL},
         {"work", &costs.work, NULL},
         {"instruction", &costs.instruction, NULL},
+        {"pace", &costs.pace, NULL},
         {"last", &costs.last_line, NULL},
         {"enter", &costs.enter.before, &costs.enter.after},
         {"leave", &costs.leave.before, &costs.leave.after},

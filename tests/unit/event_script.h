@@ -6,6 +6,7 @@
  *   function NAME LOWEST HIGHEST [generator] [awaits]    lines LOWEST to HIGHEST of the file
  *   cost line|last|foreign N  what an event costs, in 1/256 ticks
  *   cost work|instruction N   what a line that only leaves takes, and an instruction
+ *   cost pace N               how much longer events took during the run, 1024 for as long
  *   cost enter|leave|suspend|resume BEFORE AFTER
  *   memory [SPAN]             resident bytes are measured; no reading within SPAN ticks
  *   cpu SPAN NOISE            processor time is measured; no reading within SPAN ticks; see engine/waiting.h

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* How the pace of the processor becomes the pace of the charges. Each test starts an interpreter of its own: Criterion
+ * runs tests in processes. */
+#include "cpython/recorder/pace.h"
+#include "cpython/recorder/recorder.h"
+#include <criterion/criterion.h>
+
+static struct clp_recorder recorder;
+
+static void start_python(void)
+{
+    PyConfig config;
+
+    PyConfig_InitIsolatedConfig(&config);
+    cr_assert_not(PyStatus_Exception(Py_InitializeFromConfig(&config)));
+    PyConfig_Clear(&config);
+    recorder.clock = clp_clock_start();
+    cr_assert(clp_pace_make(&recorder));
+}
+
+/* LeakSanitizer asks. The tests do not end the interpreter, whose memory would be reported. */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+    return 1;
+}
+
+TestSuite(python_pace, .init = start_python);
+
+/* What the work takes is next to nothing of what it took in the calibration, which is one half of the mean. */
+Test(python_pace, charges_follow_the_mean)
+{
+    clp_pace_begin(&recorder, UINT64_MAX / 2);
+    cr_expect(clp_pace_is_due(&recorder, 1));
+    clp_pace_look(&recorder);
+    cr_expect_eq(recorder.engine.costs.pace, CLP_PACE_ONE / 2);
+    clp_pace_look(&recorder);
+    cr_expect_eq(recorder.engine.costs.pace, (CLP_PACE_ONE + 1) / 3);
+    cr_expect_not(clp_pace_is_due(&recorder, clp_clock_read(&recorder.clock)), "not within the same millisecond");
+}
+
+Test(python_pace, a_look_that_was_interrupted_does_not_count)
+{
+    clp_pace_begin(&recorder, 1);
+    clp_pace_look(&recorder);
+    cr_expect_eq(recorder.engine.costs.pace, 0);
+    cr_expect_eq(clp_pace_mean(&recorder), CLP_PACE_ONE, "that of the calibration");
+}
+
+Test(python_pace, nobody_looks_before_it_is_known_how_long_the_work_takes)
+{
+    cr_expect_eq(clp_pace_mean(&recorder), 0);
+    clp_pace_begin(&recorder, 0);
+    cr_expect_not(clp_pace_is_due(&recorder, UINT64_MAX - 1));
+    cr_expect_eq(recorder.engine.pace_span, UINT64_MAX);
+}
+
+/* Its timed events have another pace (clp_light_pace). */
+Test(python_pace, the_light_clock_is_only_told)
+{
+    recorder.engine.light.on = true;
+    clp_pace_begin(&recorder, UINT64_MAX / 2);
+    clp_pace_look(&recorder);
+    cr_expect_eq(recorder.engine.costs.pace, 0);
+    cr_expect_eq(clp_pace_mean(&recorder), CLP_PACE_ONE / 2);
+}
+
+Test(python_pace, an_exception_of_the_program_stays)
+{
+    clp_pace_begin(&recorder, UINT64_MAX / 2);
+    PyErr_SetString(PyExc_KeyError, "the program's");
+    clp_pace_look(&recorder);
+    cr_expect(PyErr_ExceptionMatches(PyExc_KeyError));
+    cr_expect_eq(recorder.engine.costs.pace, 0);
+}
