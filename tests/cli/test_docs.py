@@ -134,7 +134,7 @@ def test_the_readme_leads_to_every_page():
 SUBCOMMANDS = {"ab", "attach", "callers", "diff", "dump", "hook", "lsp", "merge", "mem", "recover", "top", "torch"}
 # Options of other programs, and one that --help leaves out.
 OF_OTHERS = {"--help-page", "--callgrind", "--only", "--countname", "--preload", "--max-tasks-per-child",
-             "--nproc-per-node", "--cov", "--profile"}
+             "--nproc-per-node", "--cov", "--profile", "--nvtx-include"}
 
 
 def all_options(tmp_path):
