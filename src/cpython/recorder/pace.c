@@ -72,12 +72,10 @@ static uint64_t ticks_of(const struct clp_recorder *recorder, double nanos)
 void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual)
 {
     struct clp_pace *pace = &recorder->pace;
-    bool wanted = usual != 0;
-
     pace->usual = usual;
     pace->sum = pace->count = 1; /* the calibration itself */
-    pace->next = wanted ? 0 : UINT64_MAX;
-    recorder->engine.pace_span = wanted ? ticks_of(recorder, SPAN_NANOS) : UINT64_MAX;
+    pace->next = 0;
+    recorder->engine.pace_span = usual != 0 ? ticks_of(recorder, SPAN_NANOS) : UINT64_MAX;
     clp_engine_spread_spans(&recorder->engine);
 }
 

@@ -269,8 +269,8 @@ static void run_round(const struct clp_recorder *recorder, PyObject *numbers, st
         insert(subjects->work, round, (int64_t)clp_pace_work(recorder));
 }
 
-/* Sets the first quartiles of several rounds, because other processes may have the processor for a while. In each round all
- * subjects take their turn: what differs between them is not that the machine was quicker at one time than at another.
+/* Sets the first quartiles of several rounds, because other processes may have the processor for a while. In each round
+ * all subjects take their turn: what differs between them is not that the machine was quicker at one time than at another.
  * False with an exception set. */
 static bool time_all(const struct clp_recorder *recorder, PyObject *numbers, struct subjects *subjects)
 {
