@@ -39,7 +39,7 @@ struct clp_costs {
     int64_t foreign;     /* a whole event of a function that is not selected (settrace) */
     int64_t foreign_call; /* a call of such a function: its first event, and how much slower the call is itself */
     int64_t foreign_resume; /* the same for a body that may suspend, which is entered once and resumed often */
-    int64_t stray;       /* an event of a selected function in which no line begins (settrace): a jump back to the same line */
+    int64_t stray;       /* an event of a selected function at which no line begins (settrace): a jump within a line */
     int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
     int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
     int64_t pace;        /* how long events took during the run, with CLP_PACE_ONE for as long as in the calibration; 0: as
