@@ -383,3 +383,31 @@ def test_a_closed_profiler_keeps_no_variable():
     del profiler
     gc.collect()
     assert sys.getrefcount(variable) == before
+
+
+def test_a_body_that_runs_when_the_window_opens_does_not_count(tmp_path):
+    """Nor does one in which the context changes later: bodies count from where they begin or resume."""
+    assert lines_of("""
+@profiler
+def runs():
+    profiler.start()
+    not_counted = 1
+
+@profiler
+def enters():
+    VARIABLE.set(profiler)
+    not_counted = 2
+    VARIABLE.set(None)
+
+@profiler
+def begins():
+    counted = 3
+
+INSIDE.run(runs)
+enters()
+INSIDE.run(begins)
+for function in profiler.snapshot()["functions"]:
+    lines = function["lines"]
+    print(function["name"], [linecache.getline(__file__, line).strip() for line, hits in
+                             zip(lines.get("line", []), lines.get("hits", [])) if hits])
+""", tmp_path) == ["runs []", "enters []", "begins ['counted = 3']"]

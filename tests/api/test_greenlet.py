@@ -604,6 +604,44 @@ def test_windows_that_open_and_close(before, tmp_path):
     near(total, took)
 
 
+SWITCHED_OFF = """
+import sys
+{before}
+import clineprof
+profiler = clineprof.Profiler(tracer="settrace", started=False)
+def other(): pass
+def works(parent):
+    parent.switch()
+    return "last"
+
+{profiler}
+profiler.start()
+import greenlet
+one = greenlet.greenlet(works)
+one.switch(greenlet.getcurrent())
+{then}
+print(one.switch())
+[hits] = [function["lines"]["hits"] for function in profiler.snapshot()["functions"]
+          if function["name"] == "works"]
+print(hits)
+"""
+
+
+@pytest.mark.parametrize("before, profiler, then", [
+    ("", "", "profiler.add_function(works)"),
+    ("", "profiler.add_function(other)", "profiler.add_function(works)"),
+    ("import greenlet", "", "profiler.add_function(works)"),
+    ("import greenlet; own = greenlet.settrace; greenlet.settrace = greenlet._greenlet.settrace = lambda f: own(f)",
+     "profiler.add_function(works)", "profiler.stop(); profiler.reset(); profiler.start()"),
+], ids=["imported later", "a window with functions", "imported before", "that tells of no switches"])  # fmt: skip
+def test_functions_selected_while_a_greenlet_in_them_is_switched_off(before, profiler, then, tmp_path):
+    """No stack has such a body, and settrace counts it from where it goes on."""
+    program = SWITCHED_OFF.replace("{before}", before).replace("{profiler}", profiler).replace("{then}", then)
+    (tmp_path / "it.py").write_text(program)
+    ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.err, ended.out) == ("", "last\n[1]\n")
+
+
 def test_imports_are_left_as_they_were(tmp_path):
     program = f"""
 from importlib.machinery import ExtensionFileLoader as Loader

@@ -397,3 +397,26 @@ def test_cloudpickle(tracer, script, tmp_path):
     profiled(tracer, [path], tmp_path)  # the pickle that is read was written under the profiler
     read = bare(["-c", READS_CLOUD], tmp_path)
     assert (read.err, read.out) == ("", "[6, 1, 6, 2] [5, 1, 5, 2] [4, 1, 4, 2]\n")
+
+
+@every_tracer
+def test_what_the_program_raises_while_a_profiler_is_made_stays_that(tracer, tmp_path):
+    """A handler of a signal, or an audit hook, may raise while the costs of events are measured."""
+    (tmp_path / "it.py").write_text(f"""
+import sys, clineprof
+class Stop(Exception): pass
+raised = []
+def hook(event, arguments):
+    if event == "compile" and arguments[1] == "<clineprof calibration>" and len(raised) < 2:
+        raised.append(event)
+        if len(raised) == fails:
+            raise Stop
+sys.addaudithook(hook)
+for fails in 1, 2:      # the bare copy of the program, and the one that is selected
+    raised.clear()
+    try: clineprof.Profiler(tracer={tracer!r}, memory=False)
+    except BaseException as error: print(repr(error))
+print(clineprof.Profiler(tracer={tracer!r}, memory=False).running)
+""")
+    ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.err, ended.out) == ("", "Stop()\nStop()\nTrue\n")

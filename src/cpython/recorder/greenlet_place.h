@@ -14,6 +14,7 @@
 struct clp_greenlets {
     PyObject *settrace; /* the module's own settrace() */
     PyObject *callback; /* our trace function; NULL: the module was not met yet */
+    bool met;           /* the module is there, whether it tells of switches or not */
 };
 
 /* Sets our trace function in the calling thread, if the module is there. From then on the thread tells of its

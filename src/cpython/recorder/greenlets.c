@@ -144,6 +144,7 @@ static bool adopt(struct clp_recorder *recorder, PyObject *module)
 
 void clp_greenlets_meet(struct clp_recorder *recorder, PyObject *module)
 {
+    recorder->greenlets.met = true;
     if (recorder->greenlets.callback == NULL && PyObject_HasAttrString(module, "settrace"))
         (void)adopt(recorder, module);
 }

@@ -135,6 +135,7 @@ void clp_recorder_look_for_running(struct clp_recorder *recorder, const PyCodeOb
 {
     PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
 
+    recorder->opened_late |= recorder->greenlets.met; /* those that are switched off are on no stack */
     for (; state != NULL && !recorder->opened_late; state = PyThreadState_Next(state))
         recorder->opened_late = runs_above(recorder, PyThreadState_GetFrame(state), code);
 }

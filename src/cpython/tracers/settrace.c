@@ -364,8 +364,9 @@ static void note_other(struct clp_thread *thread, PyFrameObject *frame, int what
                        const PyObject *value)
 {
     clp_engine_add_cost(thread, hooked->engine.costs.foreign);
-    bool late = what == PyTrace_LINE &&
-                CLP_UNLIKELY(hooked->opened_late || clp_engine_left_last(thread, frame));
+    /* where there is a limit, bodies count from where they begin or resume */
+    bool opened_late = hooked->opened_late && hooked->limit.variable == NULL;
+    bool late = what == PyTrace_LINE && CLP_UNLIKELY(opened_late || clp_engine_left_last(thread, frame));
     if (CLP_LIKELY(!late && !may_go_on_untold(frame)))
         return;
     const struct clp_selected *selected = counted_of(frame);

@@ -265,7 +265,7 @@ static void run_round(const struct clp_recorder *recorder, PyObject *numbers, st
         for (int j = 0; j < CLP_TIMING_LINES; j++)
             insert(subject->lines[j], round, timing.lines[j]);
     }
-    if (round >= 0)
+    if (round >= 0 && !subjects->failed)
         insert(subjects->work, round, (int64_t)clp_pace_work(recorder));
 }
 
@@ -299,13 +299,11 @@ static int64_t not_negative(int64_t cost)
 bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_window *window)
 {
     struct subjects subjects = {.count = 0};
-    PyObject *bare = load(window);
+    PyObject *numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS);
+    PyObject *bare = numbers != NULL ? load(window) : NULL;
 
-    *calibration = (struct clp_calibration){
-        .numbers = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS),
-        .bare = bare,
-    };
-    if (calibration->numbers != NULL && bare != NULL) {
+    *calibration = (struct clp_calibration){.numbers = numbers, .bare = bare};
+    if (bare != NULL) {
         add_subjects(&subjects, bare, bare, &calibration->times);
         add_subject(&subjects, bare, bare, "moves", NULL, 0, 0, &calibration->moves);
         if (time_all(window->recorder, calibration->numbers, &subjects)) {

@@ -62,10 +62,10 @@ static bool take_place(struct clp_code_window *window)
     return true;
 }
 
-/* Looks whether functions run that a window begins to count. Greenlets that are switched off are on no stack. */
+/* Looks whether functions run that a window begins to count. */
 static void look_for_running(struct clp_recorder *recorder)
 {
-    if (recorder->tracer == &clp_tracer_settrace && recorder->greenlets.callback == NULL)
+    if (recorder->tracer == &clp_tracer_settrace)
         clp_recorder_look_for_running(recorder, NULL);
     else
         recorder->opened_late = true;
