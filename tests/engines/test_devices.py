@@ -82,10 +82,10 @@ def by_line(profile, *names):
     return found
 
 
-def profiled(folder, text, *options, words=(), env=None, quiet=True):
+def profiled(folder, text, *options, words=(), quiet=True):
     """Runs a program under ckernprof -l; its profile, and what was printed."""
     (folder / "prog.py").write_text(textwrap.dedent(text))
-    ended = run_ended(ckernprof("-l", *options, "prog.py", *words), folder, env=env)
+    ended = run_ended(ckernprof("-l", *options, "prog.py", *words), folder)
     assert ended.err == "" or not quiet, ended.err
     return clineprof.load(folder / "prog.py.lprof"), ended
 
