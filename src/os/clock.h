@@ -53,6 +53,12 @@ static inline uint64_t clp_clock_counter(void)
 #endif
 }
 
+/* How many ticks so many nanoseconds are, by the rate that was known at the start. */
+static inline uint64_t clp_clock_ticks(const struct clp_clock *clock, double nanos)
+{
+    return (uint64_t)(nanos / clock->rough_nanos);
+}
+
 static inline uint64_t clp_clock_read(const struct clp_clock *clock)
 {
     if (CLP_LIKELY(clock->counter))

@@ -89,7 +89,7 @@ static uint64_t began_ticks(const struct clp_profiler *self)
     const struct clp_clock *clock = &self->window.recorder->clock;
     double nanos = (double)(int64_t)(self->start_nanos - clock->start_nanos);
 
-    return nanos > 0 ? clock->start_ticks + (uint64_t)(nanos / clock->rough_nanos) : clock->start_ticks;
+    return nanos > 0 ? clock->start_ticks + clp_clock_ticks(clock, nanos) : clock->start_ticks;
 }
 
 /* What is counted for the window besides times, a sum of enum clp_part. */

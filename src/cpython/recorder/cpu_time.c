@@ -12,11 +12,6 @@
 #define QUEUE_NANOS 50000
 #define MOST_QUEUE_READS 3
 
-static uint64_t ticks_of(const struct clp_recorder *recorder, uint64_t nanos)
-{
-    return (uint64_t)((double)nanos / recorder->clock.rough_nanos);
-}
-
 /* Reads several times, so that it is known what a read takes usually. Returns what the quickest took, in ticks. */
 static uint64_t try_reads(struct clp_recorder *recorder)
 {
@@ -37,8 +32,8 @@ bool clp_cpu_time_start(struct clp_recorder *recorder)
         return false;
     if (recorder->with_cpu++ != 0)
         return true;
-    uint64_t least = ticks_of(recorder, LEAST_NANOS), by_read = LONGER_THAN_READ * try_reads(recorder);
-    clp_engine_set_cpu_span(&recorder->engine, least > by_read ? least : by_read, ticks_of(recorder, NOISE_NANOS));
+    uint64_t least = clp_clock_ticks(&recorder->clock, LEAST_NANOS), by_read = LONGER_THAN_READ * try_reads(recorder);
+    clp_engine_set_cpu_span(&recorder->engine, least > by_read ? least : by_read, clp_clock_ticks(&recorder->clock, NOISE_NANOS));
     if (clp_thread_here != NULL)
         clp_cpu_time_begin(clp_thread_here);
     return true;
@@ -58,7 +53,7 @@ static void note_queue(struct clp_thread *thread, uint64_t waited)
 
     thread->own_read += (int64_t)bytes;
     if (bytes != 0)
-        clp_waiting_note_queue(thread, ticks_of(recorder, nanos), waited);
+        clp_waiting_note_queue(thread, clp_clock_ticks(&recorder->clock, (double)nanos), waited);
 }
 
 void clp_cpu_time_begin(struct clp_thread *thread)
@@ -78,7 +73,7 @@ static uint64_t note(struct clp_thread *thread, uint64_t nanos)
 
     if (nanos == 0)
         return 0;
-    return clp_waiting_note(thread, clp_clock_read(&recorder->clock), ticks_of(recorder, nanos));
+    return clp_waiting_note(thread, clp_clock_read(&recorder->clock), clp_clock_ticks(&recorder->clock, (double)nanos));
 }
 
 uint64_t clp_cpu_time_read(struct clp_thread *thread)

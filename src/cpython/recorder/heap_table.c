@@ -35,7 +35,7 @@ static bool read_epochs(struct clp_recorder *recorder, const char *text, struct 
         return epochs->name != NULL;
     } else if (seconds > 0 && seconds < 1e9) {
         epochs->kind = CLP_EPOCHS_SECONDS;
-        epochs->period = (uint64_t)(seconds * 1e9 / recorder->clock.rough_nanos);
+        epochs->period = clp_clock_ticks(&recorder->clock, seconds * 1e9);
         epochs->next = clp_clock_read(&recorder->clock) + epochs->period;
     } else {
         PyErr_Format(PyExc_ValueError, "leaks: epochs of '%s' seconds cannot be", text);

@@ -65,7 +65,7 @@ bool clp_recorder_open_memory(struct clp_recorder *recorder, enum clp_memory mem
         return true; /* there is no memory to be read */
     recorder->memory_check = clp_proc_check(&recorder->proc, &recorder->clock);
     recorder->change_margin = CHANGE_MARGIN_AT_START;
-    recorder->check_gap = (uint64_t)(FIRST_CHECK_NANOS / recorder->clock.rough_nanos);
+    recorder->check_gap = clp_clock_ticks(&recorder->clock, FIRST_CHECK_NANOS);
     recorder->check_at = clp_clock_read(&recorder->clock) + recorder->check_gap;
     set_reach(recorder);
     if (!clp_engine_add_parts(&recorder->engine, CLP_PART_MEMORY)) {

@@ -45,7 +45,7 @@ static bool is_read(const struct counter *counter)
 
 static uint64_t ticks_of(const struct clp_recorder *recorder, const struct counter *counter)
 {
-    return (uint64_t)(counter->every * 1e9 / recorder->clock.rough_nanos);
+    return clp_clock_ticks(&recorder->clock, counter->every * 1e9);
 }
 
 void clp_program_counters_join(struct clp_recorder *recorder)

@@ -66,7 +66,7 @@ void clp_tally_reads_skip(struct clp_thread *thread)
 
 void clp_tally_reads_set_span(struct clp_recorder *recorder)
 {
-    uint64_t span = (uint64_t)(LEAST_NANOS / recorder->clock.rough_nanos);
+    uint64_t span = clp_clock_ticks(&recorder->clock, LEAST_NANOS);
     uint64_t others = recorder->counter_span < recorder->tensor_span ? recorder->counter_span : recorder->tensor_span;
 
     if (span < recorder->tally_cost.least / PART_OF_READ)

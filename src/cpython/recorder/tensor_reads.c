@@ -289,7 +289,7 @@ void clp_tensor_reads_start(struct clp_recorder *recorder)
     reads.recorder = recorder;
     if (reads.wanted++ != 0)
         return;
-    set_span(recorder, (uint64_t)(LEAST_NANOS / recorder->clock.rough_nanos));
+    set_span(recorder, clp_clock_ticks(&recorder->clock, LEAST_NANOS));
     if (may_read())
         read_unseen(NULL, NULL);
 }

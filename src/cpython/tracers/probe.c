@@ -307,7 +307,7 @@ static bool start_light(struct clp_recorder *recorder)
     struct clp_engine *engine = &recorder->engine;
 
     if (!engine->light.on)
-        clp_light_turn_on(engine, &recorder->ticker.count, (uint64_t)(1000 / recorder->clock.rough_nanos));
+        clp_light_turn_on(engine, &recorder->ticker.count, clp_clock_ticks(&recorder->clock, 1000));
     if (!start(recorder))
         return false;
     clp_ticker_start(recorder);
