@@ -13,7 +13,7 @@
 /* What is known of greenlets once their module is loaded. All references are owned. */
 struct clp_greenlets {
     PyObject *settrace; /* the module's own settrace() */
-    PyObject *callback; /* our trace function; NULL: the module was not met yet */
+    PyObject *callback; /* our trace function; NULL: no module that tells of switches was met yet */
     bool met;           /* the module is there, whether it tells of switches or not */
 };
 

@@ -31,7 +31,7 @@
 
 #define ROUNDS 15
 #define QUARTER (ROUNDS / 4)
-#define SAME_PACE 1.08   /* a factor by which the same work differs by chance */
+#define SAME_PACE 0.074  /* the share by which the same work differs by chance */
 #define MORE_TRIES 6     /* some 30 ms, and only for settrace */
 #define CALLS 50         /* iterations of each program's loop; twice as many measured no better */
 #define LINES_IN_LOOP 9  /* line events of one iteration of lines(), and of globals() */
@@ -246,6 +246,12 @@ static void add_subjects(struct subjects *subjects, PyObject *bare, PyObject *na
     add_subject(subjects, bare, names, "calls", "quick", 0, 0, &timings->quick);
     add_subject(subjects, bare, names, "drains", "source", YIELD_LINE, 1, &timings->drains);
     add_subject(subjects, bare, names, "globals", NULL, 0, 0, &timings->globals);
+}
+
+/* Adds the loops that only a tracer needs that is called for all code. */
+static void add_foreign_subjects(struct subjects *subjects, PyObject *bare, PyObject *names,
+                                 struct clp_timings *timings)
+{
     add_subject(subjects, bare, names, "strays", NULL, 0, 0, &timings->strays);
     if (names == bare)
         add_subject(subjects, bare, bare, "dives", "deep", 0, 0, &timings->dives);
@@ -305,6 +311,7 @@ bool clp_calibration_begin(struct clp_calibration *calibration, struct clp_code_
     *calibration = (struct clp_calibration){.numbers = numbers, .bare = bare};
     if (bare != NULL) {
         add_subjects(&subjects, bare, bare, &calibration->times);
+        add_foreign_subjects(&subjects, bare, bare, &calibration->times);
         add_subject(&subjects, bare, bare, "moves", NULL, 0, 0, &calibration->moves);
         if (time_all(window->recorder, calibration->numbers, &subjects)) {
             calibration->bare_work = subjects.work[QUARTER];
@@ -410,15 +417,15 @@ static void find_foreign(const struct clp_timings *beside, const struct clp_timi
 struct measured {
     struct clp_costs costs;
     int64_t work;   /* ticks of the fixed work of pace.h beside the costs */
-    double changed; /* the factor, 1 or more, by which it differs from the work beside the bare runs; 1 where these do not
-                     * matter */
+    double changed; /* how far it lies apart from the work beside the bare runs; 0 where these do not matter */
 };
 
-static double factor_between(int64_t one, int64_t other)
+/* How far two numbers lie apart, as a share of the larger one. */
+static double apart(double one, double other)
 {
-    double a = (double)at_least(1, one), b = (double)at_least(1, other);
+    double larger = one > other ? one : other, smaller = one > other ? other : one;
 
-    return a > b ? a / b : b / a;
+    return larger > 0 ? (larger - smaller) / larger : 0;
 }
 
 static bool measure(const struct clp_recorder *recorder, const struct clp_calibration *calibration,
@@ -431,6 +438,10 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
 
     add_subjects(&subjects, calibration->bare, calibration->selected, &with);
     add_subjects(&subjects, calibration->bare, calibration->bare, &beside);
+    if (for_all) {
+        add_foreign_subjects(&subjects, calibration->bare, calibration->selected, &with);
+        add_foreign_subjects(&subjects, calibration->bare, calibration->bare, &beside);
+    }
     if (!time_all(recorder, calibration->numbers, &subjects))
         return false;
     const struct clp_timings *without = for_all ? &calibration->times : &beside;
@@ -449,7 +460,7 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
     find_calls(&with, without, costs);
     find_suspensions(&with, without, costs);
     into->work = subjects.work[QUARTER];
-    into->changed = for_all ? factor_between(into->work, calibration->bare_work) : 1;
+    into->changed = for_all ? apart((double)into->work, (double)calibration->bare_work) : 0;
     return true;
 }
 
@@ -460,9 +471,8 @@ static double spread(const struct clp_costs *one, const struct clp_costs *other)
                         one->leave.after);
     double b = (double)(other->line + other->enter.before + other->enter.after +
                         other->leave.before + other->leave.after);
-    double larger = a > b ? a : b, smaller = a > b ? b : a;
 
-    return larger > 0 ? (larger - smaller) / larger : 0;
+    return apart(a, b);
 }
 
 /* Is the first one the better measurement? It was made at the pace of the bare runs, or is nearer to it than the other;
@@ -484,15 +494,14 @@ static bool find_best(const struct clp_recorder *recorder, const struct clp_cali
     if (!measure(recorder, calibration, found) || !measure(recorder, calibration, &next))
         return false;
     *error = spread(&found->costs, &next.costs);
-    for (int more = 0; more < MORE_TRIES; more++) {
+    for (int more = 0;; more++) {
         if (is_better(&next, found))
             *found = next;
-        if (found->changed <= SAME_PACE)
-            break;
+        if (found->changed <= SAME_PACE || more == MORE_TRIES)
+            return true;
         if (!measure(recorder, calibration, &next))
             return false;
     }
-    return true;
 }
 
 /* Measures events that read no clock. */
