@@ -153,7 +153,7 @@ def test_a_trace_of_a_real_gpu(tmp_path):
         15: (2 * 20.577, 0, 2),
         17: (1.696 + 1.6, 9.909 + 8.937, 2),                           # loss.item() copies into pinned memory
         19: (60.129 + 59.969, 0, 2),                                   # on another stream
-        20: (4.128 + 2.176 + 2.208 + 4.16 + 2.144 + 2.208, 0, 6),                     # a graph of three kernels
+        20: (4.128 + 2.176 + 2.208 + 4.16 + 2.144 + 2.208, 0, 6),           # a graph of three kernels
         21: (21.888 + 21.344, 766.226 + 9.577 + 1071.962 + 9.44, 2),   # back = pageable.cpu()
         22: (0, 27.904 + 21.111, 0),
     }  # fmt: skip

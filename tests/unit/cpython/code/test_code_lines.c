@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tracers know of a code object, against what the interpreter says of the same code. Each
- * test starts an interpreter of its own: Criterion runs tests in processes. */
+/* What the tracers know of a code object, against what the interpreter says of the same code. */
+#include "embedded.h"
 #include "cpython/compat/opcodes.h"
 #include "cpython/recorder/recorder.h"
 #include "cpython/windows/selecting.h"
@@ -16,22 +16,11 @@ static struct clp_bytecode bytecode;
 
 static void start_python(void)
 {
-    PyConfig config;
-
-    PyConfig_InitIsolatedConfig(&config);
-    cr_assert_not(PyStatus_Exception(Py_InitializeFromConfig(&config)));
-    PyConfig_Clear(&config);
+    test_start_interpreter();
     mem = clp_mem_system();
     cr_assert(clp_opcodes_read(&bytecode));
     cr_assert_eq(bytecode.known, CLP_HAS_PROBES);
     cr_assert_null(PyDict_GetItemString(PyImport_GetModuleDict(), "opcode"));
-}
-
-/* LeakSanitizer asks. The tests do not end the interpreter, whose memory would be reported. */
-__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-    return 1;
 }
 
 TestSuite(python_shape, .init = start_python);

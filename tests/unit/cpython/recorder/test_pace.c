@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How the pace of the processor becomes the pace of the charges. Each test starts an interpreter of its own: Criterion
- * runs tests in processes. */
+/* How the pace of the processor becomes the pace of the charges. */
+#include "embedded.h"
 #include "cpython/recorder/pace.h"
 #include "cpython/recorder/recorder.h"
 #include <criterion/criterion.h>
@@ -9,20 +9,9 @@ static struct clp_recorder recorder;
 
 static void start_python(void)
 {
-    PyConfig config;
-
-    PyConfig_InitIsolatedConfig(&config);
-    cr_assert_not(PyStatus_Exception(Py_InitializeFromConfig(&config)));
-    PyConfig_Clear(&config);
+    test_start_interpreter();
     recorder.clock = clp_clock_start();
     cr_assert(clp_pace_make(&recorder));
-}
-
-/* LeakSanitizer asks. The tests do not end the interpreter, whose memory would be reported. */
-__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-    return 1;
 }
 
 TestSuite(python_pace, .init = start_python);
@@ -56,7 +45,7 @@ Test(python_pace, nobody_looks_before_it_is_known_how_long_the_work_takes)
     cr_expect_eq(recorder.engine.pace_span, UINT64_MAX);
 }
 
-/* Its timed events have another pace (clp_light_pace). */
+/* The timed events of the light clock have another pace (clp_light_pace). */
 Test(python_pace, the_light_clock_is_only_told)
 {
     recorder.engine.light.on = true;
