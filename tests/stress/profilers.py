@@ -155,28 +155,36 @@ def runs():
 @guarded
 def forks():
     """Children count on, by profilers of their own and of before."""
-    for i in range(4):
-        profiler, own = new(), made()
-        profiler(own)
-        own(2)
-        child = os.fork()
-        if child == 0:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            try:
-                own(2)
-                late, later = new(), made()
-                late(later)
-                later(7)
-                right = hits(profiler, "own") == [6, 4, 2] and hits(late, "own") == [8, 7, 1]
-                os._exit(0 if right else 1)
-            finally:
-                os._exit(2)
-        wrong("child", os.waitpid(child, 0)[1], 0)
+    try:
+        for i in range(4):
+            forks_once()
+    finally:
+        forked.set()
+
+
+def forks_once():
+    profiler, own = new(), made()
+    profiler(own)
+    own(2)
+    child = os.fork()
+    if child == 0:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        try:
+            own(2)
+            late, later = new(), made()
+            late(later)
+            later(7)
+            right = hits(profiler, "own") == [6, 4, 2] and hits(late, "own") == [8, 7, 1]
+            os._exit(0 if right else 1)
+        finally:
+            os._exit(2)
+    wrong("child", os.waitpid(child, 0)[1], 0)
 
 
 @guarded
 def switches():
-    """Two greenlets within a function, one of which makes and closes profilers."""
+    """Two greenlets within a function, one of which makes and closes profilers. The end of a thread with greenlets
+    takes a mutex of greenlet, which a child that is forked then never gets: so this one ends after all forks."""
     def own(n):
         for i in range(n):
             other.switch()
@@ -195,6 +203,7 @@ def switches():
         profiler(own)
         own(5)
         wrong("switches", hits(profiler, "own"), [6, 5, 1])
+    forked.wait()
 
 
 @guarded
@@ -296,6 +305,7 @@ def main():
 
 
 errors, kept, handling = [], [], []
+forked = threading.Event()
 clineprof.Profiler  # a signal handler cannot go on with an import that it has interrupted
 gc.set_threshold(50)
 signal.signal(signal.SIGALRM, on_signal)
