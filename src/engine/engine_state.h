@@ -145,28 +145,31 @@ struct clp_tensor_use {
     struct clp_tensor_mark marks[CLP_TENSOR_MARKS]; /* of the activation at depth n: [n % CLP_TENSOR_MARKS] */
 };
 
-/* What tells how long the events of bursts take, which other code runs between: in gaps the same program runs with events
- * that read no clock. Ticks, intervals, and charges in 1/256 ticks, each counted once. */
+/* What tells how slow the program is in bursts: in gaps the same program runs, with events that read no clock. Ticks,
+ * intervals, and costs in 1/256 ticks, each counted once. */
 struct clp_light_sums {
     uint64_t gap_ticks, gap_intervals, burst_ticks, burst_intervals;
     uint64_t gap_parts; /* gaps, and their parts between readings: each begins behind an event that has read the clock */
-    int64_t charged;
-    int64_t still; /* what the same events would take if they read no clock */
+    int64_t reading; /* what the events of bursts cost, without the time between their readings .. */
+    int64_t still;   /* .. and what they would cost if they read no clock */
 };
 
 enum clp_light_kind { CLP_LIGHT_LINE, CLP_LIGHT_ENTER, CLP_LIGHT_LAST_LINE, CLP_LIGHT_LEAVE, CLP_LIGHT_SUSPEND,
                       CLP_LIGHT_RESUME, CLP_LIGHT_KINDS };
+
+#define CLP_LIGHT_ONE 1024 /* what rates and weights are in terms of */
 
 enum clp_light_phase { CLP_LIGHT_FIRST, CLP_LIGHT_GAP, CLP_LIGHT_WARM, CLP_LIGHT_BURST };
 
 /* What a thread keeps where not each event reads the clock (light.h). */
 struct clp_light {
     uint8_t on;     /* not 0: it is so */
-    bool times_rest; /* clp_light_time_rest was called in the interval that runs */
+    bool once;      /* the interval that begins with the event is timed wherever it is, and counts once */
     bool wants;     /* the interval that ends is long enough to read memory after it, or something else */
     uint8_t phase;  /* enum clp_light_phase */
     uint8_t group;  /* of the burst: which of the sums of struct clp_light_cell it counts in */
-    uint32_t rate;  /* how many times as far as time the thread's own clock goes */
+    uint32_t rate;  /* how many times as far as time the thread's own clock goes, in terms of CLP_LIGHT_ONE */
+    uint32_t weight; /* how often a burst's times count, in the same terms */
     int64_t left;   /* events until one reads the clock; each event counts down */
     int64_t set;    /* what `left` was set to */
     int64_t rest;   /* events until the phase ends, as of then */
@@ -180,9 +183,12 @@ struct clp_light {
     uint64_t usual; /* ticks from one event to the next, in 1/16 */
     uint64_t long_line, long_stay; /* ticks: such lines are timed at each visit, such stays are never missed */
     int64_t line_cost; /* engine->costs.line, that of an event which reads the clock */
-    int64_t still[CLP_LIGHT_KINDS]; /* what events cost that read no clock */
+    struct {
+        int64_t reading[CLP_LIGHT_KINDS], still[CLP_LIGHT_KINDS];
+    } costs; /* of each kind of event, 1/256 ticks: if it reads the clock, without the time between its readings; and if
+              * not. Kept by the engine */
     struct clp_light_sums sums;
-    int64_t charged_then; /* the thread's charges when the burst began */
+    uint64_t inside; /* ticks from the first to the last reading of events that read the clock */
     uint64_t shift; /* by how much `stopped` was moved to set the thread's own clock right */
     uint64_t random;
     struct clp_light_cell outside;

@@ -8,6 +8,9 @@
 /* Sets what events cost. Call it before the first event. All costs are 0 until then. */
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
 
+/* Sets what events cost that read no clock (light.h). */
+void clp_engine_set_still_costs(struct clp_engine *engine, const struct clp_costs *costs);
+
 /* Gives a new thread the engine's costs. */
 void clp_engine_begin_costs(struct clp_thread *thread);
 

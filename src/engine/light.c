@@ -3,13 +3,13 @@
 #include "event_costs.h"
 #include <math.h>
 
-#define WARM 2   /* events before a burst */
-#define BURST 16 /* intervals */
+#define WARM 4   /* events before a burst */
+#define BURST 32 /* intervals */
 #define FAR 100 /* intervals of usual length by which a part of a gap may be longer than 4 times the usual */
 #define FEW 8 /* intervals of a line that are timed in any case */
-#define LEAST_INTERVALS 4096 /* of gaps, and of bursts, so that they tell what events take */
-#define LEAST_PACE 0.5
-#define MOST_PACE 8
+#define LEAST_INTERVALS 1024 /* of gaps, and of bursts, so that they tell how slow the program is in bursts */
+#define LEAST_SLOWNESS 0.5
+#define MOST_SLOWNESS 4
 #define LONG_LINE 2 /* microseconds */
 #define LONG_STAY 1000 /* microseconds; the ticker's interval at least */
 
@@ -18,7 +18,8 @@ void clp_light_turn_on(struct clp_engine *engine, const uint64_t *ticker, uint64
     engine->light = (struct clp_light){
         .on = 1,
         .ticker = ticker,
-        .rate = 1,
+        .rate = CLP_LIGHT_ONE,
+        .weight = CLP_LIGHT_WEIGHT * CLP_LIGHT_ONE,
         .rest = INT64_MAX / 2, /* the costs of events are measured meanwhile */
         .long_line = LONG_LINE * ticks_per_microsecond,
         .long_stay = LONG_STAY * ticks_per_microsecond,
@@ -43,15 +44,17 @@ static uint64_t counted(const struct clp_light *light, uint64_t piece)
         uint64_t stay = piece > others ? piece - others : 0;
         return stay >= light->long_stay ? stay : 0;
     }
-    return piece >= light->long_stay ? piece : piece * light->rate;
+    return piece >= light->long_stay ? piece : piece * light->rate / CLP_LIGHT_ONE;
 }
 
 /* Leaves out what is far from usual: a few such intervals would outweigh all others. */
 static void note_gap(struct clp_light *light, uint64_t piece)
 {
+    const struct clp_light_sums *sums = &light->sums;
     uint64_t intervals = (uint64_t)light->left_then - (uint64_t)light->left;
+    uint64_t mean = sums->burst_intervals != 0 ? sums->burst_ticks / sums->burst_intervals : 0, last = light->usual / 16;
 
-    if (intervals == 0 || piece > (4 * intervals + FAR) * (light->usual / 16))
+    if (intervals == 0 || piece > (4 * intervals + FAR) * (mean > last ? mean : last))
         return;
     light->sums.gap_parts++;
     light->sums.gap_ticks += piece;
@@ -97,9 +100,9 @@ static void learn(struct clp_thread *thread, struct clp_light *light)
 
     cell->timed++;
     cell->usual += (uint32_t)light->length - cell->usual / 8;
-    if (light->rate == 1)
+    if (light->rate == CLP_LIGHT_ONE)
         return;
-    cell->sums[light->group] += light->length;
+    cell->sums[light->group] += light->length * light->weight / CLP_LIGHT_ONE;
     light->usual += light->length - light->usual / 16;
     light->sums.burst_ticks += light->length;
     light->sums.burst_intervals++;
@@ -110,6 +113,7 @@ void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
     struct clp_light *light = &thread->light;
 
     light->left += step - 1;
+    light->once = step == CLP_LIGHT_ALWAYS;
     light->tick = __atomic_load_n(light->ticker, __ATOMIC_RELAXED);
     clp_light_settle_light(thread, now);
     light->wants = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked;
@@ -140,6 +144,48 @@ static int64_t gap(struct clp_light *light)
     return behind + light->place;
 }
 
+/* ---- how slow the program is in bursts ---- */
+
+static void add_sums(struct clp_light_sums *into, const struct clp_light_sums *from)
+{
+    into->gap_ticks += from->gap_ticks;
+    into->gap_intervals += from->gap_intervals;
+    into->burst_ticks += from->burst_ticks;
+    into->burst_intervals += from->burst_intervals;
+    into->gap_parts += from->gap_parts;
+    clp_engine_add_total(&into->reading, from->reading);
+    clp_engine_add_total(&into->still, from->still);
+}
+
+void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread)
+{
+    add_sums(&engine->light.sums, &thread->light.sums);
+}
+
+/* How many times as long the program takes in bursts as in gaps. An interval of a burst lasts as long as the program's
+ * work and an event that reads the clock, as far as it does so outside its readings. One of a gap lasts as long as the
+ * work and an event that reads none, but for the last one of each part, at whose end the clock is read. */
+static double slowness(const struct clp_thread *thread)
+{
+    const struct clp_costs *costs = &thread->engine->costs;
+    struct clp_light_sums all = thread->light.sums;
+
+    add_sums(&all, &thread->engine->light.sums);
+    if (all.burst_intervals < LEAST_INTERVALS || all.gap_intervals < all.gap_parts + LEAST_INTERVALS)
+        return 1;
+    double bursts = (double)all.burst_intervals, gaps = (double)all.gap_intervals;
+    double reading = clp_costs_ticks(costs, (double)all.reading) / bursts;
+    double still = clp_costs_ticks(costs, (double)all.still) / bursts;
+    double parts = (double)all.gap_parts / gaps;
+    double slow = (double)all.burst_ticks / bursts - reading;
+    double work = (double)all.gap_ticks / gaps - still * (1 - parts) - reading * parts;
+    if (slow <= LEAST_SLOWNESS * work)
+        return LEAST_SLOWNESS;
+    return slow < MOST_SLOWNESS * work ? slow / work : MOST_SLOWNESS;
+}
+
+/* ---- phases ---- */
+
 static void begin_phase(struct clp_light *light, enum clp_light_phase phase, int64_t events)
 {
     light->phase = (uint8_t)phase;
@@ -154,12 +200,8 @@ static void next_phase(struct clp_thread *thread, struct clp_light *light)
         break;
     case CLP_LIGHT_WARM:
         light->group = (uint8_t)((light->group + 1) % CLP_LIGHT_GROUPS);
-        light->charged_then = thread->correction;
+        light->weight = (uint32_t)(CLP_LIGHT_WEIGHT * CLP_LIGHT_ONE / slowness(thread));
         begin_phase(light, CLP_LIGHT_BURST, BURST);
-        break;
-    case CLP_LIGHT_BURST:
-        light->sums.charged += (thread->correction - light->charged_then) / CLP_LIGHT_WEIGHT;
-        begin_phase(light, CLP_LIGHT_GAP, gap(light));
         break;
     default:
         begin_phase(light, CLP_LIGHT_GAP, gap(light));
@@ -175,24 +217,29 @@ static bool times_always(struct clp_thread *thread)
 
 int64_t clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
 {
-    static const uint32_t rates[] = {[CLP_LIGHT_FIRST] = 1, [CLP_LIGHT_BURST] = CLP_LIGHT_WEIGHT};
     struct clp_light *light = &thread->light;
-    bool always = times_always(thread), once = always || light->times_rest;
+    bool once = light->once;
 
-    light->wants = light->times_rest = false;
+    light->wants = light->once = false;
     light->rest -= light->set - light->left;
     while (light->rest <= 0)
         next_phase(thread, light);
-    uint32_t rate = once ? 1 : rates[light->phase];
+    uint32_t rate = once || light->phase == CLP_LIGHT_FIRST ? CLP_LIGHT_ONE
+                    : light->phase == CLP_LIGHT_BURST       ? light->weight
+                                                            : 0;
     light->left = light->set = rate == 0 && light->phase == CLP_LIGHT_GAP ? light->rest - 1 : 0;
     light->left_then = light->left;
     if (rate != light->rate)
         clp_engine_set_rate(thread, rate);
     if (rate != 0 && (kind == CLP_LIGHT_LINE || kind == CLP_LIGHT_ENTER))
-        clp_engine_add_cost(thread, light->line_cost * rate);
-    if (light->phase == CLP_LIGHT_BURST)
-        light->sums.still += light->still[kind];
-    return always ? CLP_LIGHT_ALWAYS : 1;
+        clp_engine_add_cost(thread, light->line_cost * rate / CLP_LIGHT_ONE);
+    if (!once && light->phase == CLP_LIGHT_BURST) {
+        light->sums.reading += thread->engine->light.costs.reading[kind];
+        light->sums.still += thread->engine->light.costs.still[kind];
+    }
+    if (!once && (light->phase == CLP_LIGHT_WARM || light->phase == CLP_LIGHT_BURST))
+        return 1; /* else visits in bursts would count once, and those in gaps that they stand for not at all */
+    return times_always(thread) ? CLP_LIGHT_ALWAYS : 1;
 }
 
 void clp_light_read_next(struct clp_thread *thread)
@@ -212,63 +259,17 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
         return;
     clp_light_settle_light(thread, now);
     clp_light_read_next(thread);
-    light->times_rest = true;
-    clp_engine_set_rate(thread, 1);
+    light->once = true;
+    clp_engine_set_rate(thread, CLP_LIGHT_ONE);
 }
 
-/* ---- what events take ---- */
-
-void clp_light_set_still(struct clp_engine *engine, const struct clp_costs *costs)
-{
-    int64_t *still = engine->light.still;
-
-    still[CLP_LIGHT_LINE] = costs->line;
-    still[CLP_LIGHT_ENTER] = costs->line + costs->enter.before + costs->enter.after;
-    still[CLP_LIGHT_LAST_LINE] = costs->last_line;
-    still[CLP_LIGHT_LEAVE] = costs->leave.before + costs->leave.after;
-    still[CLP_LIGHT_SUSPEND] = costs->suspend.before + costs->suspend.after;
-    still[CLP_LIGHT_RESUME] = costs->resume.before + costs->resume.after;
-}
+/* ---- events that read no clock ---- */
 
 void clp_light_stay_in_gap(struct clp_thread *thread)
 {
     thread->light.phase = CLP_LIGHT_GAP;
     thread->light.rest = thread->light.left = thread->light.set = INT64_MAX / 4;
     clp_engine_set_rate(thread, 0);
-}
-
-static void add_sums(struct clp_light_sums *into, const struct clp_light_sums *from)
-{
-    into->gap_ticks += from->gap_ticks;
-    into->gap_intervals += from->gap_intervals;
-    into->burst_ticks += from->burst_ticks;
-    into->burst_intervals += from->burst_intervals;
-    into->gap_parts += from->gap_parts;
-    clp_engine_add_total(&into->charged, from->charged);
-    clp_engine_add_total(&into->still, from->still);
-}
-
-void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread)
-{
-    add_sums(&engine->light.sums, &thread->light.sums);
-}
-
-/* An interval of a burst lasts longer than one of a gap by what its event takes more than one that reads no clock. Half
- * of an event that reads the clock lies at the beginning of each part of a gap; it takes as much more. */
-int64_t clp_light_pace(const struct clp_engine *engine, int64_t still_pace)
-{
-    struct clp_light_sums all = engine->light.sums;
-
-    for (const struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
-        add_sums(&all, &thread->light.sums);
-    if (all.burst_intervals < LEAST_INTERVALS || all.gap_intervals < LEAST_INTERVALS || all.charged <= 0)
-        return 0;
-    double bursts = (double)all.burst_intervals, gaps = (double)all.gap_intervals;
-    double charge = (double)all.charged / CLP_CORRECTION_ONE / bursts;
-    double still = clp_costs_ticks(&(struct clp_costs){.pace = still_pace}, (double)all.still) / bursts;
-    double more = (double)all.burst_ticks / bursts - (double)all.gap_ticks / gaps;
-    double pace = (still + more) / (charge * (1 - 0.5 * (double)all.gap_parts / gaps));
-    return (int64_t)((pace < LEAST_PACE ? LEAST_PACE : pace > MOST_PACE ? MOST_PACE : pace) * CLP_PACE_ONE);
 }
 
 /* ---- errors ---- */
@@ -282,5 +283,5 @@ double clp_light_error(const struct clp_light_cell *cell)
         mean += (double)cell->sums[i] / CLP_LIGHT_GROUPS;
     for (int i = 0; i < CLP_LIGHT_GROUPS; i++)
         squares += ((double)cell->sums[i] - mean) * ((double)cell->sums[i] - mean);
-    return CLP_LIGHT_WEIGHT * sqrt(squares * CLP_LIGHT_GROUPS / (CLP_LIGHT_GROUPS - 1));
+    return sqrt(squares * CLP_LIGHT_GROUPS / (CLP_LIGHT_GROUPS - 1));
 }

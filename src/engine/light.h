@@ -61,7 +61,7 @@ static inline void clp_light_settle(struct clp_thread *thread, uint64_t now)
 /* Is a stay of so many ticks of the thread's own clock known to have lasted so long? */
 static inline bool clp_light_knows_longest(const struct clp_thread *thread, uint64_t ticks)
 {
-    return !thread->light.on || thread->light.rate == 1 || ticks >= thread->light.long_stay;
+    return !thread->light.on || thread->light.rate == CLP_LIGHT_ONE || ticks >= thread->light.long_stay;
 }
 
 /* An event that reads the clock has read `now`. `step` is that of its place. Notes the interval that ends. */
@@ -70,6 +70,20 @@ void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now);
 /* The event is done. Decides how the interval that begins is measured. Returns the step of the event's place from now
  * on. */
 int64_t clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind);
+
+/* An event that has read the clock ends at `now`. The thread's own clock has stood still meanwhile. */
+static inline void clp_light_end_event(struct clp_thread *thread, uint64_t now)
+{
+    struct clp_light *light = &thread->light;
+    uint64_t event = now - light->read;
+
+    if ((int64_t)event <= 0)
+        return;
+    light->inside += event;
+    light->shift += event;
+    thread->stopped += event;
+    light->read = now;
+}
 
 /* Lets the next event read the clock. */
 void clp_light_read_next(struct clp_thread *thread);
@@ -173,16 +187,8 @@ static inline bool clp_light_last_line(struct clp_thread *thread, size_t place)
 /* Lets the thread read no clock from now on, so that the cost of such events can be measured. */
 void clp_light_stay_in_gap(struct clp_thread *thread);
 
-/* Sets what events cost that read no clock. */
-void clp_light_set_still(struct clp_engine *engine, const struct clp_costs *costs);
-
-/* Keeps what an ended thread knows of the time that events take. */
+/* Keeps what an ended thread knows of how slow the program is in bursts. */
 void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thread);
-
-/* How long events took that read the clock, in terms of CLP_PACE_ONE; 0: not known. In the calibration they run one
- * behind the other. In a burst the processor has just run other code, and they may take twice as long. `still_pace` is how
- * long events took that read no clock, in the same terms; 0: as long as in the calibration. */
-int64_t clp_light_pace(const struct clp_engine *engine, int64_t still_pace);
 
 /* The standard error of the self time that a line has, in ticks, as far as it comes from bursts. `cell` is a sum over
  * threads. */

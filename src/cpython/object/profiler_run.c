@@ -475,8 +475,6 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
         clp_device_time_look();
     if (window->devices & CLP_DEVICE_READS)
         clp_tensor_reads_look();
-    if (recorder->engine.light.on)
-        recorder->engine.costs.pace = clp_light_pace(&recorder->engine, clp_pace_mean(recorder));
     clp_status status = clp_engine_copy_init(&copy, &recorder->engine, &recorder->views.scratch,
                                              clp_clock_read(&recorder->clock));
     if (status != CLP_OK)

@@ -302,8 +302,8 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
 
     if (thread->light.on && !thread->light.wants) /* an event that does not take part in bursts and gaps */
         clp_light_time_rest(thread, now);
-    else
-        clp_light_settle(thread, now);
+    else if (thread->light.on)
+        clp_light_end_event(thread, now); /* the event has read the clock before */
     if (CLP_UNLIKELY(thread->unhooked)) {
         clp_greenlet_place_hook(&recorder->greenlets, thread);
         if (!thread->light.on && !clp_engine_wants_read(thread, now))

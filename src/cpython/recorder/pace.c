@@ -91,8 +91,7 @@ void clp_pace_look(struct clp_recorder *recorder)
         return;
     pace->sum += seen;
     pace->count++;
-    if (!recorder->engine.light.on)
-        recorder->engine.costs.pace = clp_pace_mean(recorder);
+    recorder->engine.costs.pace = clp_pace_mean(recorder);
     if (recorder->live.header != NULL)
         recorder->live.header->costs.pace = clp_pace_mean(recorder);
 }

@@ -25,8 +25,7 @@ static inline bool clp_pace_is_due(const struct clp_recorder *recorder, uint64_t
     return now >= recorder->pace.next && recorder->pace.usual != 0;
 }
 
-/* Looks once, and sets costs.pace. With the light clock it is set only in the live file: that clock finds out what its
- * timed events cost (clp_light_pace), and takes the pace for the others. Runs no Python code. */
+/* Looks once, and sets costs.pace. Runs no Python code. */
 void clp_pace_look(struct clp_recorder *recorder);
 
 /* The mean of what was seen, in terms of CLP_PACE_ONE; 0: nobody has looked. */

@@ -506,14 +506,16 @@ static bool tells_waits(const struct clp_selected *selected)
     static __attribute__((noinline)) PyObject *name##_reading(struct clp_probe_object *probe)  \
     {                                                                                          \
         struct clp_thread *thread = clp_thread_here;                                           \
+        uint64_t now = read_clock_of(probe);                                                   \
         if (thread == NULL)                                                                    \
             return event(probe, CLOCK_READ);                                                   \
         if (clp_ticker_is_missing(probe->selected->recorder))                                  \
             clp_ticker_start(probe->selected->recorder);                                       \
-        clp_light_read(thread, probe->step, read_clock_of(probe));                             \
+        clp_light_read(thread, probe->step, now);                                              \
         PyObject *none = event(probe, CLOCK_READ);                                             \
         int64_t step = clp_light_go_on(thread, kind);                                          \
         probe->step = (always) ? CLP_LIGHT_ALWAYS : step;                                      \
+        clp_light_end_event(thread, read_clock_of(probe));                                     \
         return none;                                                                           \
     }                                                                                          \
     static PyObject *name##_seldom(PyObject *self)                                             \

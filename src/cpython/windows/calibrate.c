@@ -26,6 +26,7 @@
 #include "calibrate.h"
 #include "cpython/recorder/pace.h"
 #include "cpython/tracers/settrace.h"
+#include "engine/event_costs.h"
 #include "prepare.h"
 #include "selecting.h"
 
@@ -197,9 +198,12 @@ static bool time_run(const struct clp_recorder *recorder, PyObject *function, Py
 
     for (int i = 0; cells != NULL && i < callee.count; i++)
         before[i] = cells[i].self;
+    uint64_t inside = clp_thread_here != NULL ? clp_thread_here->light.inside : 0;
     uint64_t start = clp_clock_read(&recorder->clock);
     PyObject *result = PyObject_CallFunctionObjArgs(function, numbers, callee.function, NULL);
     timing->ticks = (int64_t)(clp_clock_read(&recorder->clock) - start);
+    if (clp_thread_here != NULL)
+        timing->ticks -= (int64_t)(clp_thread_here->light.inside - inside);
     for (int i = 0; i < CLP_TIMING_LINES; i++)
         timing->lines[i] = cells != NULL && i < callee.count ? (int64_t)(cells[i].self - before[i]) : 0;
     Py_XDECREF(result);
@@ -504,17 +508,19 @@ static bool find_best(const struct clp_recorder *recorder, const struct clp_cali
     }
 }
 
-/* Measures events that read no clock. */
-static bool measure_still(struct clp_recorder *recorder, const struct clp_calibration *calibration)
+/* Measures events that read no clock, `work` being what the fixed work took beside the other costs. Where it takes longer
+ * now, costs would have been less then. */
+static bool measure_still(struct clp_recorder *recorder, const struct clp_calibration *calibration, int64_t work)
 {
     struct measured found;
 
     if (clp_thread_here != NULL)
         clp_light_stay_in_gap(clp_thread_here);
-    bool done = measure(recorder, calibration, &found);
-    if (done)
-        clp_light_set_still(&recorder->engine, &found.costs);
-    return done;
+    if (!measure(recorder, calibration, &found))
+        return false;
+    found.costs.pace = found.work > 0 ? work * CLP_PACE_ONE / found.work : CLP_PACE_ONE;
+    clp_engine_set_still_costs(&recorder->engine, &found.costs);
+    return true;
 }
 
 bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_code_window *window,
@@ -537,5 +543,5 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
         return false;
     *costs = found.costs;
     calibration->work = (uint64_t)found.work;
-    return !window->recorder->engine.light.on || measure_still(window->recorder, calibration);
+    return !window->recorder->engine.light.on || measure_still(window->recorder, calibration, found.work);
 }

@@ -371,8 +371,6 @@ void clp_live_end_all(struct clp_live_reader *reader)
 {
     settle_open(reader);
     unwind_all(reader);
-    if (reader->engine.light.on)
-        reader->engine.costs.pace = clp_light_pace(&reader->engine, reader->engine.costs.pace);
 }
 
 static void tidy_costs(struct clp_costs *costs)
