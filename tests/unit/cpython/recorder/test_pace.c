@@ -45,16 +45,6 @@ Test(python_pace, nobody_looks_before_it_is_known_how_long_the_work_takes)
     cr_expect_eq(recorder.engine.pace_span, UINT64_MAX);
 }
 
-/* The timed events of the light clock have another pace (clp_light_pace). */
-Test(python_pace, the_light_clock_is_only_told)
-{
-    recorder.engine.light.on = true;
-    clp_pace_begin(&recorder, UINT64_MAX / 2);
-    clp_pace_look(&recorder);
-    cr_expect_eq(recorder.engine.costs.pace, 0);
-    cr_expect_eq(clp_pace_mean(&recorder), CLP_PACE_ONE / 2);
-}
-
 Test(python_pace, an_exception_of_the_program_stays)
 {
     clp_pace_begin(&recorder, UINT64_MAX / 2);
