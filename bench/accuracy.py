@@ -9,7 +9,7 @@ import statistics
 
 from environment import HERE, output_of
 from tables import Table
-from variants import TRACERS, execute
+from variants import TRACERS, clineprof, execute
 
 FOLDER = os.path.join(HERE, "truth")
 # {name: (file, how many loops take some ten milliseconds)}. In so short a run the system seldom gives the processor to
@@ -27,6 +27,9 @@ def measure(base, variants, options, say):
     """Returns {case: {"truth" or variant: [(shares, truth), ..]}}, and notes about runs that failed. Shares and truth
     are lists: the share of all marked lines, or the share of each if the truth has one for each."""
     shares, notes = {}, []
+    chosen = variants[1:]
+    if any(variant.name == "probe" for variant in chosen):
+        chosen = [*chosen, clineprof(base, None, memory=False, label="light", more=("--clock", "light"))]
     for name, (file, count) in CASES.items():
         say(f"truth: {name}")
         path = os.path.join(FOLDER, file)
@@ -36,14 +39,14 @@ def measure(base, variants, options, say):
         for _ in range(options.slow_rounds):
             truth = [float(share) for share in output_of(base, path, "truth", size).split()]
             columns["truth"].append((truth, truth))
-            for variant in variants[1:] * RUNS:
+            for variant in chosen * RUNS:
                 measure_one(columns, notes, name, variant, path, args, truth)
     return shares, notes
 
 
 def command_for(variant):
     """How the program is to measure the truth beside this profiler (truth/spin.py)."""
-    if not variant.name.startswith(TRACERS):
+    if not variant.name.startswith((*TRACERS, "light")):
         return "run"
     return "stops" if variant.name.startswith("settrace") else "turns"
 
@@ -78,8 +81,8 @@ def shares_of(function, marked):
     return [function.lines.get(line, (0, 0))[1] / function.total for line in marked]
 
 
-def tables(shares, notes, variants):
-    names = ["truth"] + [variant.name for variant in variants[1:]]
+def tables(shares, notes):
+    names = list(next(iter(shares.values())))
     rows = [[name, *(cell(columns, other) for other in names)]
             for name, columns in shares.items()]
     scatter = [f"{name}: the truth lay between {min(past)[0]:.1%} and {max(past)[0]:.1%}"

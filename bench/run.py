@@ -109,7 +109,7 @@ def measure(base, variants, options, data):
     if "truth" in options.parts:
         shares, notes = accuracy.measure(base, variants, options, say)
         data["truth"] = shares
-        yield from accuracy.tables(shares, notes, variants)
+        yield from accuracy.tables(shares, notes)
     if "busy" in options.parts:
         data["busy"] = busy.measure(variants, options, say)
         yield from busy.tables(data["busy"])

@@ -7,8 +7,10 @@
  *
  * - Each event counts hits and calls, and keeps the stack. Only some read the clock.
  * - In a burst each event does. Its times count CLP_LIGHT_WEIGHT fold, because so many intervals pass for each one in a
- *   burst. Each row of events has one burst, at a random place, so no loop can run in step with them. Before a burst a
- *   few events read the clock in vain: the processor has to learn the way through their code.
+ *   burst; and less, because the program is slower there. Each row of events has one burst, at a random place, so no loop
+ *   can run in step with them. Before a burst a few events read the clock in vain: the processor has to learn the way
+ *   through their code.
+ * - An event that reads the clock reads it again when it is done, and what lies between is left out.
  * - The first intervals of a thread are all timed, so a short program is measured exactly. So are those of lines that
  *   had few so far or usually last long. These count once.
  * - A stay that lasted milliseconds counts once, whether it lies in a burst or in a gap. A ticker counts the
@@ -19,8 +21,8 @@
  * Which of this holds for an interval is known when it begins, but for long stays, which all count once. So sums are
  * right on average: each interval counts with the inverse of the chance that it is timed.
  *
- * A thread's own clock (now - stopped) goes `rate` times as fast as time: it stands still in a gap, and goes
- * CLP_LIGHT_WEIGHT times as fast in a burst. So the rest of the engine works as ever. What an event costs is charged at
+ * A thread's own clock (now - stopped) goes `rate` times as fast as time: it stands still in a gap, and goes as fast in
+ * a burst as the burst weighs. So the rest of the engine works as ever. What an event costs is charged at
  * the same rate. `stopped` is right for the moment of the last reading; clp_light_settle sets it right for another. */
 #ifndef CLP_LIGHT_H
 #define CLP_LIGHT_H
