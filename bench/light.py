@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Compares the times of lines under --clock light with those of the exact clock."""
+import importlib.util
 import json
 import os
 import statistics
+import sys
 
 import slowdown
 import variants as ways
@@ -28,6 +30,9 @@ def measure(base, options, say):
             found[program.name].append(compare(base, program.path, program.args, ()))
         found.setdefault("web server", []).append(
             compare(base, os.path.join(TYPED, "server.py"), [options.scale], ("-p", "asyncio")))
+        if importlib.util.find_spec("numpy"):  # in the bench's own environment
+            found.setdefault("numpy", []).append(
+                compare(sys.executable, os.path.join(TYPED, "arrays.py"), [options.scale], ()))
         for module in MODULES:
             say(f"light: round {turn + 1} of {options.slow_rounds}: {module}")
             path, name = os.path.join(TYPED, "library.py"), f"library: {module}"
@@ -75,4 +80,5 @@ def tables(found):
                 "more, medians; compared with the mean of two runs with the exact clock, of which one is shown, too. "
                 "Total: the self time of all lines against that with the exact clock.",
                 ["program", "exact again", "light", "total"], rows,
-                [f"light is within 1 point in {right} of {len(rows)} programs"])
+                [f"light is within 1 point in {right} of {len(rows)} programs",
+                 "numpy's row is there if the bench's environment has numpy: pip install numpy"])
