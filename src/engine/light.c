@@ -32,6 +32,7 @@ void clp_light_begin(struct clp_thread *thread, uint64_t now)
     thread->light.read = now;
     thread->light.last = thread->last;
     thread->light.random = now | 1;
+    thread->light.sums = (struct clp_light_sums){0}; /* the engine's are of threads that ended, and count apart */
 }
 
 /* ---- the thread's own clock ---- */

@@ -4,8 +4,10 @@
 #include "engine/event_costs.h"
 #include "engine/garbage.h"
 #include "engine/light.h"
+#include "engine/reaping.h"
 #include "helpers.h"
 #include <math.h>
+#include <string.h>
 
 #define MICRO 1000 /* ticks of a microsecond: a tick is a nanosecond */
 #define MILLI (1000 * MICRO)
@@ -252,6 +254,36 @@ Test(light, how_slow_the_program_is_in_bursts_is_learned)
     run_short_lines(&program);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     cr_expect_lt(worst_share(&program), 0.5);
+    end(&program);
+}
+
+/* The thread ends, and another one begins. */
+static void next_thread(struct program *program)
+{
+    clp_engine_unwind(program->thread, program->now);
+    clp_engine_end_thread(program->thread);
+    clp_engine_reap(&program->engine);
+    memset(program->truth, 0, sizeof program->truth);
+    memset(program->hits, 0, sizeof program->hits);
+    program->thread = clp_engine_new_thread(&program->engine, program->now, 0);
+    clp_engine_enter(program->thread, program->function, "a frame", program->now);
+}
+
+/* What threads have learned is kept when they end, and counts once however many follow. */
+Test(light, how_slow_bursts_are_is_kept_of_threads_that_ended)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    program.slowness = 50;
+    run_short_lines(&program);
+    for (int i = 0; i < 55; i++) {
+        next_thread(&program);
+        about(&program, 0, 20);
+    }
+    next_thread(&program);
+    run_short_lines(&program);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     end(&program);
 }
 
