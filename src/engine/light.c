@@ -117,7 +117,8 @@ void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
     light->once = step == CLP_LIGHT_ALWAYS;
     light->tick = __atomic_load_n(light->ticker, __ATOMIC_RELAXED);
     clp_light_settle_light(thread, now);
-    light->wants = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked;
+    light->long_enough = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked;
+    light->reads = true;
     if (light->rate != 0 && light->length < light->long_stay)
         learn(thread, light);
 }
@@ -221,7 +222,8 @@ int64_t clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
     struct clp_light *light = &thread->light;
     bool once = light->once;
 
-    light->wants = light->once = false;
+    light->wants = light->once = light->reads = false;
+    light->length = 0; /* also where nobody counted the event, so that no interval ended */
     light->rest -= light->set - light->left;
     while (light->rest <= 0)
         next_phase(thread, light);
@@ -258,7 +260,13 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
 
     if (!light->on)
         return;
-    clp_light_settle_light(thread, now);
+    if (light->reads) {
+        clp_light_end_event(thread, now);
+    } else {
+        clp_light_settle_light(thread, now);
+        if (light->rate != 0 && light->length < light->long_stay)
+            learn(thread, light);
+    }
     clp_light_read_next(thread);
     light->once = true;
     clp_engine_set_rate(thread, CLP_LIGHT_ONE);

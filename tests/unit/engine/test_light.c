@@ -127,6 +127,21 @@ static void end_body(struct program *program)
     clp_engine_leave(program->thread, program->now);
 }
 
+/* A line begins with an event that takes no part in bursts and gaps: what follows it is timed at each visit. */
+static void line_apart(struct program *program, int number, uint64_t ticks)
+{
+    struct clp_thread *thread = program->thread;
+
+    clp_light_count(thread);
+    clp_light_time_rest(thread, program->now);
+    clp_engine_line(thread, number, program->now);
+    pass(program, program->inside);
+    clp_light_end_event(thread, program->now);
+    pass(program, ticks);
+    program->truth[number] += ticks;
+    program->hits[number]++;
+}
+
 /* A body of three short lines in a loop. */
 static void run_short_lines(struct program *program)
 {
@@ -254,6 +269,47 @@ Test(light, how_slow_the_program_is_in_bursts_is_learned)
     run_short_lines(&program);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     cr_expect_lt(worst_share(&program), 0.5);
+    end(&program);
+}
+
+/* Half of the events take no part in bursts and gaps, as where generators begin. */
+Test(light, events_that_take_no_part_do_not_spoil_what_is_learned)
+{
+    struct program program;
+
+    begin(&program, 0);
+    set_costs(&program, 7, 31);
+    program.inside = 300;
+    program.slowness = 50;
+    program.thread->light.rest = 1000;
+    for (int i = 0; i < 1000000; i++) {
+        about(&program, 0, 60);
+        if (random_below(&program, 2) == 0)
+            line_apart(&program, 1, 20);
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off(self_of(&program, 0), (double)program.truth[0]), 3);
+    cr_expect_eq(self_of(&program, 1), (double)program.truth[1]);
+    end(&program);
+}
+
+/* The body has events that nobody counts, because no window is open for its function. */
+Test(light, events_that_nobody_counts_do_not_spoil_what_is_learned)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    program.slowness = 50;
+    for (int i = 0; i < 100000; i++) {
+        about(&program, 0, 60);
+        for (int j = 0; j < 9; j++) {
+            done(&program, 1, skips(&program, 1), CLP_LIGHT_LINE);
+            pass(&program, program.thread->light.phase == CLP_LIGHT_BURST ? 90 : 60);
+            program.truth[0] += 60;
+        }
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 3);
     end(&program);
 }
 
