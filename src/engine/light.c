@@ -48,18 +48,34 @@ static uint64_t counted(const struct clp_light *light, uint64_t piece)
     return piece >= light->long_stay ? piece : piece * light->rate / CLP_LIGHT_ONE;
 }
 
+/* The mean interval in bursts. Ticks. */
+static uint64_t burst_mean(const struct clp_light_sums *sums)
+{
+    return sums->burst_intervals != 0 ? sums->burst_ticks / sums->burst_intervals : 0;
+}
+
 /* Leaves out what is far from usual: a few such intervals would outweigh all others. */
 static void note_gap(struct clp_light *light, uint64_t piece)
 {
-    const struct clp_light_sums *sums = &light->sums;
     uint64_t intervals = (uint64_t)light->left_then - (uint64_t)light->left;
-    uint64_t mean = sums->burst_intervals != 0 ? sums->burst_ticks / sums->burst_intervals : 0, last = light->usual / 16;
+    uint64_t mean = burst_mean(&light->sums), last = light->usual / 16;
 
     if (intervals == 0 || piece > (4 * intervals + FAR) * (mean > last ? mean : last))
         return;
     light->sums.gap_parts++;
     light->sums.gap_ticks += piece;
     light->sums.gap_intervals += intervals;
+}
+
+/* Leaves out intervals that would be left out in a whole gap, too. */
+static void note_burst(struct clp_light *light)
+{
+    const uint64_t most = 3 * BURST * (CLP_LIGHT_WEIGHT - 1) + FAR;
+
+    if (light->sums.burst_intervals != 0 && light->length > most * burst_mean(&light->sums))
+        return;
+    light->sums.burst_ticks += light->length;
+    light->sums.burst_intervals++;
 }
 
 void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
@@ -105,8 +121,7 @@ static void learn(struct clp_thread *thread, struct clp_light *light)
         return;
     cell->sums[light->group] += light->length * light->weight / CLP_LIGHT_ONE;
     light->usual += light->length - light->usual / 16;
-    light->sums.burst_ticks += light->length;
-    light->sums.burst_intervals++;
+    note_burst(light);
 }
 
 void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)

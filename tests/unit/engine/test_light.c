@@ -293,6 +293,21 @@ Test(light, events_that_take_no_part_do_not_spoil_what_is_learned)
     end(&program);
 }
 
+/* Stays of half a millisecond in bursts and in gaps are left out alike. */
+Test(light, stays_of_half_a_millisecond_do_not_spoil_what_is_learned)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    for (int i = 0; i < 2000000; i++) {
+        about(&program, 0, 60);
+        line(&program, 1, random_below(&program, 10000) == 0 ? MILLI / 2 : 60);
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off(self_of(&program, 0), (double)program.truth[0]), 3);
+    end(&program);
+}
+
 /* The body has events that nobody counts, because no window is open for its function. */
 Test(light, events_that_nobody_counts_do_not_spoil_what_is_learned)
 {
