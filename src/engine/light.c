@@ -287,6 +287,12 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
     clp_engine_set_rate(thread, CLP_LIGHT_ONE);
 }
 
+void clp_light_count_rest_once(struct clp_thread *copy)
+{
+    if (copy->light.on && copy->light.rate > CLP_LIGHT_ONE)
+        clp_engine_set_rate(copy, CLP_LIGHT_ONE);
+}
+
 /* ---- events that read no clock ---- */
 
 void clp_light_stay_in_gap(struct clp_thread *thread)

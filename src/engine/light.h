@@ -98,6 +98,10 @@ void clp_light_read_next(struct clp_thread *thread);
  * the interval that begins with it. */
 void clp_light_time_rest(struct clp_thread *thread, uint64_t now);
 
+/* For the copy of a thread, whose interval goes on: counts it once if it lies in a burst. It may become a long stay, and
+ * must not count less then. */
+void clp_light_count_rest_once(struct clp_thread *copy);
+
 /* ---- events between which no time passes ----
  *
  * They do what the functions of hot.h do whose names end in _plain, at the moment of the thread's last event and at no

@@ -5,6 +5,7 @@
 #include "engine/garbage.h"
 #include "engine/light.h"
 #include "engine/reaping.h"
+#include "engine/view.h"
 #include "helpers.h"
 #include <math.h>
 #include <string.h>
@@ -511,6 +512,44 @@ Test(light, a_stay_that_goes_on_counts_up_to_now)
     pass(&program, 30 * MILLI);
     end_body(&program);
     cr_expect_lt(percent_off(self_of(&program, 1), 30 * MILLI), 2);
+    end(&program);
+}
+
+/* What a copy says of a stay that goes on in a burst: ticks of line 1. */
+static uint64_t self_in_copy(struct program *program)
+{
+    struct clp_views views;
+    struct clp_engine_copy copy;
+
+    clp_views_init(&views, &program->engine, &program->pages);
+    cr_assert_eq(clp_engine_copy_init(&copy, &program->engine, &views.scratch, program->now), CLP_OK);
+    uint64_t self = copy.threads[0].copy->blocks[program->function]->cells[1].self;
+    clp_engine_copy_clear(&copy);
+    clp_views_clear(&views);
+    return self;
+}
+
+/* A stay counts once if it becomes a long one. So what a copy says before that must not be more than what comes of it:
+ * profiles are differences from copies, and would be negative. */
+Test(light, a_stay_that_goes_on_never_counts_less_later)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    for (int i = 0; i < 5000; i++) {
+        about(&program, 0, 30);
+        about(&program, 1, 30);
+    }
+    while (program.thread->light.rate <= CLP_LIGHT_ONE)
+        about(&program, 0, 30);
+    line(&program, 1, 900 * MICRO);
+    cr_assert_gt(program.thread->light.rate, CLP_LIGHT_ONE, "in a burst");
+    uint64_t before = self_in_copy(&program);
+    pass(&program, 200 * MICRO);
+    uint64_t later = self_in_copy(&program);
+    end_body(&program);
+    cr_expect_leq(before, later);
+    cr_expect_leq(later, program.thread->blocks[program.function]->cells[1].self);
     end(&program);
 }
 
