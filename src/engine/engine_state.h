@@ -165,7 +165,9 @@ enum clp_light_phase { CLP_LIGHT_FIRST, CLP_LIGHT_GAP, CLP_LIGHT_WARM, CLP_LIGHT
 struct clp_light {
     uint8_t on;     /* not 0: it is so */
     bool once;      /* the interval that begins with the event is timed wherever it is, and counts once */
-    bool wants;     /* the interval that ends is long enough to read memory after it, or something else */
+    bool reads;     /* an event that takes part in bursts and gaps has read the clock, and is not done */
+    bool long_enough; /* the interval that ends is long enough to read memory after it, or something else .. */
+    bool wants;     /* .. and the event does so, as nothing else is out of the ordinary */
     uint8_t phase;  /* enum clp_light_phase */
     uint8_t group;  /* of the burst: which of the sums of struct clp_light_cell it counts in */
     uint32_t rate;  /* how many times as far as time the thread's own clock goes, in terms of CLP_LIGHT_ONE */

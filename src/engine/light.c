@@ -32,6 +32,7 @@ void clp_light_begin(struct clp_thread *thread, uint64_t now)
     thread->light.read = now;
     thread->light.last = thread->last;
     thread->light.random = now | 1;
+    thread->light.sums = (struct clp_light_sums){0}; /* the engine's are of threads that ended, and count apart */
 }
 
 /* ---- the thread's own clock ---- */
@@ -47,18 +48,34 @@ static uint64_t counted(const struct clp_light *light, uint64_t piece)
     return piece >= light->long_stay ? piece : piece * light->rate / CLP_LIGHT_ONE;
 }
 
+/* The mean interval in bursts. Ticks. */
+static uint64_t burst_mean(const struct clp_light_sums *sums)
+{
+    return sums->burst_intervals != 0 ? sums->burst_ticks / sums->burst_intervals : 0;
+}
+
 /* Leaves out what is far from usual: a few such intervals would outweigh all others. */
 static void note_gap(struct clp_light *light, uint64_t piece)
 {
-    const struct clp_light_sums *sums = &light->sums;
     uint64_t intervals = (uint64_t)light->left_then - (uint64_t)light->left;
-    uint64_t mean = sums->burst_intervals != 0 ? sums->burst_ticks / sums->burst_intervals : 0, last = light->usual / 16;
+    uint64_t mean = burst_mean(&light->sums), last = light->usual / 16;
 
     if (intervals == 0 || piece > (4 * intervals + FAR) * (mean > last ? mean : last))
         return;
     light->sums.gap_parts++;
     light->sums.gap_ticks += piece;
     light->sums.gap_intervals += intervals;
+}
+
+/* Leaves out intervals that would be left out in a whole gap, too. */
+static void note_burst(struct clp_light *light)
+{
+    const uint64_t most = 3 * BURST * (CLP_LIGHT_WEIGHT - 1) + FAR;
+
+    if (light->sums.burst_intervals != 0 && light->length > most * burst_mean(&light->sums))
+        return;
+    light->sums.burst_ticks += light->length;
+    light->sums.burst_intervals++;
 }
 
 void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
@@ -104,8 +121,7 @@ static void learn(struct clp_thread *thread, struct clp_light *light)
         return;
     cell->sums[light->group] += light->length * light->weight / CLP_LIGHT_ONE;
     light->usual += light->length - light->usual / 16;
-    light->sums.burst_ticks += light->length;
-    light->sums.burst_intervals++;
+    note_burst(light);
 }
 
 void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
@@ -116,7 +132,8 @@ void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
     light->once = step == CLP_LIGHT_ALWAYS;
     light->tick = __atomic_load_n(light->ticker, __ATOMIC_RELAXED);
     clp_light_settle_light(thread, now);
-    light->wants = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked;
+    light->long_enough = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked;
+    light->reads = true;
     if (light->rate != 0 && light->length < light->long_stay)
         learn(thread, light);
 }
@@ -220,7 +237,8 @@ int64_t clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
     struct clp_light *light = &thread->light;
     bool once = light->once;
 
-    light->wants = light->once = false;
+    light->wants = light->once = light->reads = false;
+    light->length = 0; /* also where nobody counted the event, so that no interval ended */
     light->rest -= light->set - light->left;
     while (light->rest <= 0)
         next_phase(thread, light);
@@ -257,10 +275,22 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
 
     if (!light->on)
         return;
-    clp_light_settle_light(thread, now);
+    if (light->reads) {
+        clp_light_end_event(thread, now);
+    } else {
+        clp_light_settle_light(thread, now);
+        if (light->rate != 0 && light->length < light->long_stay)
+            learn(thread, light);
+    }
     clp_light_read_next(thread);
     light->once = true;
     clp_engine_set_rate(thread, CLP_LIGHT_ONE);
+}
+
+void clp_light_count_rest_once(struct clp_thread *copy)
+{
+    if (copy->light.on && copy->light.rate > CLP_LIGHT_ONE)
+        clp_engine_set_rate(copy, CLP_LIGHT_ONE);
 }
 
 /* ---- events that read no clock ---- */

@@ -49,6 +49,12 @@ static inline bool clp_light_skips(struct clp_thread *thread, int64_t step)
            CLP_LIKELY(thread->light.tick == __atomic_load_n(thread->light.ticker, __ATOMIC_RELAXED));
 }
 
+/* Counts an event that is timed at each visit, and takes no part in bursts and gaps. clp_light_time_rest comes next. */
+static inline void clp_light_count(struct clp_thread *thread)
+{
+    thread->light.left--;
+}
+
 /* Does the work of clp_light_settle, for a thread that does not read the clock at each event. */
 void clp_light_settle_light(struct clp_thread *thread, uint64_t now);
 
@@ -90,8 +96,13 @@ static inline void clp_light_end_event(struct clp_thread *thread, uint64_t now)
 /* Lets the next event read the clock. */
 void clp_light_read_next(struct clp_thread *thread);
 
-/* Times the rest of the interval that runs, from `now` on, and counts it once. */
+/* Times the rest of the interval that runs, from `now` on, and counts it once. Within an event that has read the clock:
+ * the interval that begins with it. */
 void clp_light_time_rest(struct clp_thread *thread, uint64_t now);
+
+/* For the copy of a thread, whose interval goes on: counts it once if it lies in a burst. It may become a long stay, and
+ * must not count less then. */
+void clp_light_count_rest_once(struct clp_thread *copy);
 
 /* ---- events between which no time passes ----
  *
@@ -120,17 +131,24 @@ static inline bool clp_light_line(struct clp_thread *thread, size_t place)
     return true;
 }
 
+/* The node for a call of the block's function; NULL where something is out of the ordinary. */
+static inline struct clp_call *clp_light_call(const struct clp_thread *thread, const struct clp_block *block)
+{
+    if (CLP_UNLIKELY(thread->top == thread->last_activation || thread->rss != thread->last_rss))
+        return NULL;
+    struct clp_call *call = clp_engine_known_call(thread, block->function);
+    return CLP_LIKELY(call != NULL) ? call : clp_engine_search_call(thread, block->function);
+}
+
 /* Enters a body and begins its first line. */
 static inline __attribute__((always_inline)) bool
 clp_light_enter(struct clp_thread *thread, struct clp_block *block, uint64_t code, size_t place)
 {
     struct clp_activation *top = thread->top;
     struct clp_cell *caller = top->cell, *cell = clp_block_cell(block, place);
+    struct clp_call *call = clp_light_call(thread, block);
 
-    if (CLP_UNLIKELY(top == thread->last_activation || thread->rss != thread->last_rss))
-        return false;
-    struct clp_call *call = clp_engine_known_call(thread, block->function);
-    if (CLP_UNLIKELY(call == NULL) && (call = clp_engine_search_call(thread, block->function)) == NULL)
+    if (CLP_UNLIKELY(call == NULL))
         return false;
     call->counts.calls++;
     clp_engine_make_special(thread);

@@ -180,6 +180,23 @@ def test_the_exact_clock_has_no_errors(tmp_path):
     assert asked.code != 0 or "--clock light" in asked.err
 
 
+def test_what_is_timed_at_each_visit_counts_once_in_bursts(tmp_path):
+    """The calling line calls another function each time, so each entry is out of the ordinary."""
+    leaf = "def leaf_{0}():\n    len(str({0}))\n    return {0}\n"
+    (tmp_path / "leaves.py").write_text("".join(map(leaf.format, range(100))))
+    profile = made(tmp_path, """
+    import leaves
+    LEAVES = [getattr(leaves, f"leaf_{i}") for i in range(100)]
+    def main():
+        for i in range(60_000):
+            sum(range(i % 300)), LEAVES[i * (37 if i > 100 else 1) % 100]()
+    main()
+    """, "-p", "leaves", "-p", "prog.py", *LIGHT)
+    first = [f.lines[0] for f in profile.functions if f.name.startswith("leaf_")]
+    assert [line.hits for line in first] == [600] * 100
+    assert [line.error for line in first] == [0] * 100
+
+
 @tried_again
 def test_a_long_stay_is_found(tmp_path):
     profile = made(tmp_path, """

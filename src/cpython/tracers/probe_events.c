@@ -39,11 +39,11 @@ static INLINE uint64_t read_clock(const struct clp_thread *thread, enum clock cl
 }
 
 /* Must something be read for the interval that ends? */
-static INLINE bool wants_read(const struct clp_thread *thread, uint64_t now, enum clock clock)
+static INLINE bool wants_read(struct clp_thread *thread, uint64_t now, enum clock clock)
 {
     if (clock == CLOCK_STILL)
         return false;
-    return clock == CLOCK_READ ? thread->light.wants : clp_engine_wants_read(thread, now);
+    return clock == CLOCK_READ ? (thread->light.wants = thread->light.long_enough) : clp_engine_wants_read(thread, now);
 }
 
 /* The identity of the running body, or NULL for a body that is never suspended: its probes tell of each exit. */
@@ -140,8 +140,11 @@ static INLINE PyObject *enter_line(const struct clp_probe_object *probe, enum cl
         return enter_anyhow(probe, true);
     struct clp_block *block = thread->blocks[selected->function];
     uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+    if (CLP_UNLIKELY(wants_read(thread, now, clock))) {
+        if (clock == CLOCK_READ) /* in a gap, an entry that is out of the ordinary is timed at each visit */
+            thread->light.wants = clp_light_call(thread, block) != NULL;
         return enter_anyhow(probe, true);
+    }
     if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_enter(thread, block, selected->identity, probe->place)
                                           : !clp_engine_enter_plain(thread, block, selected->identity, probe->place,
                                                                     now - thread->stopped)))
@@ -340,6 +343,8 @@ PyObject *clp_probe_add_raised(PyObject *self, PyObject *raised)
 
     if (line_of_raised(probe->selected, raised) == probe->line)
         Py_RETURN_NONE;
+    if (thread != NULL)
+        clp_light_count(thread);
     return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
                                            : line_elsewhere(probe);
 }
@@ -536,6 +541,8 @@ SELDOM(on_resume, resume, CLP_LIGHT_RESUME, tells_waits(probe->selected))
 
 static PyObject *on_enter(PyObject *self)
 {
+    if (clp_thread_here != NULL)
+        clp_light_count(clp_thread_here);
     return enter_anyhow((const struct clp_probe_object *)self, false);
 }
 

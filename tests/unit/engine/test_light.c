@@ -4,8 +4,11 @@
 #include "engine/event_costs.h"
 #include "engine/garbage.h"
 #include "engine/light.h"
+#include "engine/reaping.h"
+#include "engine/view.h"
 #include "helpers.h"
 #include <math.h>
+#include <string.h>
 
 #define MICRO 1000 /* ticks of a microsecond: a tick is a nanosecond */
 #define MILLI (1000 * MICRO)
@@ -123,6 +126,21 @@ static void about(struct program *program, int number, uint64_t ticks)
 static void end_body(struct program *program)
 {
     clp_engine_leave(program->thread, program->now);
+}
+
+/* A line begins with an event that takes no part in bursts and gaps: what follows it is timed at each visit. */
+static void line_apart(struct program *program, int number, uint64_t ticks)
+{
+    struct clp_thread *thread = program->thread;
+
+    clp_light_count(thread);
+    clp_light_time_rest(thread, program->now);
+    clp_engine_line(thread, number, program->now);
+    pass(program, program->inside);
+    clp_light_end_event(thread, program->now);
+    pass(program, ticks);
+    program->truth[number] += ticks;
+    program->hits[number]++;
 }
 
 /* A body of three short lines in a loop. */
@@ -252,6 +270,92 @@ Test(light, how_slow_the_program_is_in_bursts_is_learned)
     run_short_lines(&program);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     cr_expect_lt(worst_share(&program), 0.5);
+    end(&program);
+}
+
+/* Half of the events take no part in bursts and gaps, as where generators begin. */
+Test(light, events_that_take_no_part_do_not_spoil_what_is_learned)
+{
+    struct program program;
+
+    begin(&program, 0);
+    set_costs(&program, 7, 31);
+    program.inside = 300;
+    program.slowness = 50;
+    program.thread->light.rest = 1000;
+    for (int i = 0; i < 1000000; i++) {
+        about(&program, 0, 60);
+        if (random_below(&program, 2) == 0)
+            line_apart(&program, 1, 20);
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off(self_of(&program, 0), (double)program.truth[0]), 3);
+    cr_expect_eq(self_of(&program, 1), (double)program.truth[1]);
+    end(&program);
+}
+
+/* Stays of half a millisecond in bursts and in gaps are left out alike. */
+Test(light, stays_of_half_a_millisecond_do_not_spoil_what_is_learned)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    for (int i = 0; i < 2000000; i++) {
+        about(&program, 0, 60);
+        line(&program, 1, random_below(&program, 10000) == 0 ? MILLI / 2 : 60);
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off(self_of(&program, 0), (double)program.truth[0]), 3);
+    end(&program);
+}
+
+/* The body has events that nobody counts, because no window is open for its function. */
+Test(light, events_that_nobody_counts_do_not_spoil_what_is_learned)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    program.slowness = 50;
+    for (int i = 0; i < 100000; i++) {
+        about(&program, 0, 60);
+        for (int j = 0; j < 9; j++) {
+            done(&program, 1, skips(&program, 1), CLP_LIGHT_LINE);
+            pass(&program, program.thread->light.phase == CLP_LIGHT_BURST ? 90 : 60);
+            program.truth[0] += 60;
+        }
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 3);
+    end(&program);
+}
+
+/* The thread ends, and another one begins. */
+static void next_thread(struct program *program)
+{
+    clp_engine_unwind(program->thread, program->now);
+    clp_engine_end_thread(program->thread);
+    clp_engine_reap(&program->engine);
+    memset(program->truth, 0, sizeof program->truth);
+    memset(program->hits, 0, sizeof program->hits);
+    program->thread = clp_engine_new_thread(&program->engine, program->now, 0);
+    clp_engine_enter(program->thread, program->function, "a frame", program->now);
+}
+
+/* What threads have learned is kept when they end, and counts once however many follow. */
+Test(light, how_slow_bursts_are_is_kept_of_threads_that_ended)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    program.slowness = 50;
+    run_short_lines(&program);
+    for (int i = 0; i < 55; i++) {
+        next_thread(&program);
+        about(&program, 0, 20);
+    }
+    next_thread(&program);
+    run_short_lines(&program);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     end(&program);
 }
 
@@ -408,6 +512,44 @@ Test(light, a_stay_that_goes_on_counts_up_to_now)
     pass(&program, 30 * MILLI);
     end_body(&program);
     cr_expect_lt(percent_off(self_of(&program, 1), 30 * MILLI), 2);
+    end(&program);
+}
+
+/* What a copy says of a stay that goes on in a burst: ticks of line 1. */
+static uint64_t self_in_copy(struct program *program)
+{
+    struct clp_views views;
+    struct clp_engine_copy copy;
+
+    clp_views_init(&views, &program->engine, &program->pages);
+    cr_assert_eq(clp_engine_copy_init(&copy, &program->engine, &views.scratch, program->now), CLP_OK);
+    uint64_t self = copy.threads[0].copy->blocks[program->function]->cells[1].self;
+    clp_engine_copy_clear(&copy);
+    clp_views_clear(&views);
+    return self;
+}
+
+/* A stay counts once if it becomes a long one. So what a copy says before that must not be more than what comes of it:
+ * profiles are differences from copies, and would be negative. */
+Test(light, a_stay_that_goes_on_never_counts_less_later)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    for (int i = 0; i < 5000; i++) {
+        about(&program, 0, 30);
+        about(&program, 1, 30);
+    }
+    while (program.thread->light.rate <= CLP_LIGHT_ONE)
+        about(&program, 0, 30);
+    line(&program, 1, 900 * MICRO);
+    cr_assert_gt(program.thread->light.rate, CLP_LIGHT_ONE, "in a burst");
+    uint64_t before = self_in_copy(&program);
+    pass(&program, 200 * MICRO);
+    uint64_t later = self_in_copy(&program);
+    end_body(&program);
+    cr_expect_leq(before, later);
+    cr_expect_leq(later, program.thread->blocks[program.function]->cells[1].self);
     end(&program);
 }
 
