@@ -181,7 +181,8 @@ void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thr
 
 /* How many times as long the program takes in bursts as in gaps. An interval of a burst lasts as long as the program's
  * work and an event that reads the clock, as far as it does so outside its readings. One of a gap lasts as long as the
- * work and an event that reads none, but for the last one of each part, at whose end the clock is read. */
+ * work and an event that reads none, but for the last one of each part, at whose end the clock is read. 1: not known, or
+ * the events cost so much that nothing is left for the work. */
 static double slowness(const struct clp_thread *thread)
 {
     const struct clp_costs *costs = &thread->engine->costs;
@@ -196,6 +197,8 @@ static double slowness(const struct clp_thread *thread)
     double parts = (double)all.gap_parts / gaps;
     double slow = (double)all.burst_ticks / bursts - reading;
     double work = (double)all.gap_ticks / gaps - still * (1 - parts) - reading * parts;
+    if (work <= 0)
+        return 1;
     if (slow <= LEAST_SLOWNESS * work)
         return LEAST_SLOWNESS;
     return slow < MOST_SLOWNESS * work ? slow / work : MOST_SLOWNESS;

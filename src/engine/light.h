@@ -22,8 +22,8 @@
  * right on average: each interval counts with the inverse of the chance that it is timed.
  *
  * A thread's own clock (now - stopped) goes `rate` times as fast as time: it stands still in a gap, and goes as fast in
- * a burst as the burst weighs. So the rest of the engine works as ever. What an event costs is charged at
- * the same rate. `stopped` is right for the moment of the last reading; clp_light_settle sets it right for another. */
+ * a burst as the burst weighs. So the rest of the engine works as ever. What an event costs is charged at the same rate.
+ * `stopped` is right for the moment of the last reading; clp_light_settle sets it right for another. */
 #ifndef CLP_LIGHT_H
 #define CLP_LIGHT_H
 

@@ -16,7 +16,6 @@
 #include "cpython/recorder/tensor_reads.h"
 #include "profile/named.h"
 #include "cpython/recorder/own_work.h"
-#include "cpython/recorder/pace.h"
 #include "cpython/recorder/recorder.h"
 #include "setup.h"
 #include "cpython/code/text_search.h"

@@ -273,6 +273,20 @@ Test(light, how_slow_the_program_is_in_bursts_is_learned)
     end(&program);
 }
 
+/* Gaps seem to hold no work at all, as if events cost more than they did. Bursts then count as ever. */
+Test(light, costs_that_are_too_large_do_not_spoil_what_is_learned)
+{
+    struct program program;
+
+    begin(&program, 0);
+    set_costs(&program, 500, 0);
+    program.costs[0] = 7;
+    program.thread->light.rest = 1000;
+    run_short_lines(&program);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
+    end(&program);
+}
+
 /* Half of the events take no part in bursts and gaps, as where generators begin. */
 Test(light, events_that_take_no_part_do_not_spoil_what_is_learned)
 {
