@@ -9,7 +9,7 @@ import statistics
 
 from environment import HERE, output_of
 from tables import Table
-from variants import TRACERS, clineprof, execute
+from variants import execute, light_clock
 
 FOLDER = os.path.join(HERE, "truth")
 # {name: (file, how many loops take some ten milliseconds)}. In so short a run the system seldom gives the processor to
@@ -29,7 +29,7 @@ def measure(base, variants, options, say):
     shares, notes = {}, []
     chosen = variants[1:]
     if any(variant.name == "probe" for variant in chosen):
-        chosen = [*chosen, clineprof(base, None, memory=False, label="light", more=("--clock", "light"))]
+        chosen = [*chosen, light_clock(base)]
     for name, (file, count) in CASES.items():
         say(f"truth: {name}")
         path = os.path.join(FOLDER, file)
@@ -46,7 +46,7 @@ def measure(base, variants, options, say):
 
 def command_for(variant):
     """How the program is to measure the truth beside this profiler (truth/spin.py)."""
-    if not variant.name.startswith((*TRACERS, "light")):
+    if variant.name == "line_profiler":
         return "run"
     return "stops" if variant.name.startswith("settrace") else "turns"
 

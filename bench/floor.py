@@ -14,8 +14,7 @@ BUILDS = {"no clock": "no_clock", "hits alone": "hits_alone"}
 
 def measure(base, options, say):
     """Returns the runs of the programs, as slowdown.measure does, and the two readings of the clock in nanoseconds."""
-    chosen = [ways.bare(base), ways.clineprof(base, None, memory=False, label="exact"),
-              ways.clineprof(base, None, memory=False, label="light", more=("--clock", "light"))]
+    chosen = [ways.bare(base), ways.clineprof(base, None, memory=False, label="exact"), ways.light_clock(base)]
     for label, name in BUILDS.items():
         say(f"floor: building {label}")
         chosen.append(ways.clineprof(base, None, memory=False, label=label, launcher=built(base, name)))

@@ -191,7 +191,6 @@ struct clp_light {
               * not. Kept by the engine */
     struct clp_light_sums sums;
     uint64_t inside; /* ticks from the first to the last reading of events that read the clock */
-    uint64_t shift; /* by how much `stopped` was moved to set the thread's own clock right */
     uint64_t random;
     struct clp_light_cell outside;
 };

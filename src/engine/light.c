@@ -93,7 +93,6 @@ void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
     if (light->phase == CLP_LIGHT_GAP && light->rate == 0 && own == 0)
         note_gap(light, piece);
     light->length += light->rate == 0 ? own : piece;
-    light->shift += piece - own;
     thread->stopped += piece - own;
     light->read = now;
     light->left_then = light->left;

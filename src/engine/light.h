@@ -88,7 +88,6 @@ static inline void clp_light_end_event(struct clp_thread *thread, uint64_t now)
     if ((int64_t)event <= 0)
         return;
     light->inside += event;
-    light->shift += event;
     thread->stopped += event;
     light->read = now;
 }

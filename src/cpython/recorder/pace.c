@@ -93,5 +93,5 @@ void clp_pace_look(struct clp_recorder *recorder)
     pace->count++;
     recorder->engine.costs.pace = clp_pace_mean(recorder);
     if (recorder->live.header != NULL)
-        recorder->live.header->costs.pace = clp_pace_mean(recorder);
+        recorder->live.header->costs.pace = recorder->engine.costs.pace;
 }

@@ -43,7 +43,10 @@ static INLINE bool wants_read(struct clp_thread *thread, uint64_t now, enum cloc
 {
     if (clock == CLOCK_STILL)
         return false;
-    return clock == CLOCK_READ ? (thread->light.wants = thread->light.long_enough) : clp_engine_wants_read(thread, now);
+    if (clock != CLOCK_READ)
+        return clp_engine_wants_read(thread, now);
+    thread->light.wants = thread->light.long_enough;
+    return thread->light.wants;
 }
 
 /* The identity of the running body, or NULL for a body that is never suspended: its probes tell of each exit. */

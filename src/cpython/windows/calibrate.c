@@ -189,6 +189,12 @@ static const struct clp_cell *watched(const struct clp_recorder *recorder, struc
     return &block->cells[clp_line_map_find(block->map, first_line + callee.line)];
 }
 
+/* Ticks that events of the calling thread have left out by themselves (light.h). */
+static uint64_t inside_events(void)
+{
+    return clp_thread_here != NULL ? clp_thread_here->light.inside : 0;
+}
+
 /* Times one run. False with an exception set. */
 static bool time_run(const struct clp_recorder *recorder, PyObject *function, PyObject *numbers,
                      struct callee callee, struct clp_timing *timing)
@@ -198,12 +204,10 @@ static bool time_run(const struct clp_recorder *recorder, PyObject *function, Py
 
     for (int i = 0; cells != NULL && i < callee.count; i++)
         before[i] = cells[i].self;
-    uint64_t inside = clp_thread_here != NULL ? clp_thread_here->light.inside : 0;
+    uint64_t inside = inside_events();
     uint64_t start = clp_clock_read(&recorder->clock);
     PyObject *result = PyObject_CallFunctionObjArgs(function, numbers, callee.function, NULL);
-    timing->ticks = (int64_t)(clp_clock_read(&recorder->clock) - start);
-    if (clp_thread_here != NULL)
-        timing->ticks -= (int64_t)(clp_thread_here->light.inside - inside);
+    timing->ticks = (int64_t)(clp_clock_read(&recorder->clock) - start - (inside_events() - inside));
     for (int i = 0; i < CLP_TIMING_LINES; i++)
         timing->lines[i] = cells != NULL && i < callee.count ? (int64_t)(cells[i].self - before[i]) : 0;
     Py_XDECREF(result);

@@ -59,6 +59,7 @@ static void begin(struct program *program, int64_t first)
     clp_engine_enter(program->thread, program->function, "a frame", program->now);
 }
 
+/* Sets what events cost, and in the calibration did. 1,000 intervals are timed at the start. */
 static void set_costs(struct program *program, uint64_t still, uint64_t reading)
 {
     const struct clp_costs costs[2] = {{.line = (int64_t)still * CLP_CORRECTION_ONE},
@@ -68,6 +69,7 @@ static void set_costs(struct program *program, uint64_t still, uint64_t reading)
     program->costs[1] = reading;
     clp_engine_set_costs(&program->engine, &costs[1]);
     clp_engine_set_still_costs(&program->engine, &costs[0]);
+    program->thread->light.rest = 1000;
 }
 
 static void pass(struct program *program, uint64_t ticks)
@@ -247,7 +249,6 @@ Test(light, what_events_cost_is_left_out)
     begin(&program, 0);
     set_costs(&program, 7, 31);
     program.inside = 300;
-    program.thread->light.rest = 1000;
     run_short_lines(&program);
     cr_expect_lt(worst_share(&program), 0.5);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
@@ -266,7 +267,6 @@ Test(light, how_slow_the_program_is_in_bursts_is_learned)
     program.engine.costs.pace = 2 * CLP_PACE_ONE;
     program.inside = 300;
     program.slowness = 50;
-    program.thread->light.rest = 1000;
     run_short_lines(&program);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     cr_expect_lt(worst_share(&program), 0.5);
@@ -281,7 +281,6 @@ Test(light, costs_that_are_too_large_do_not_spoil_what_is_learned)
     begin(&program, 0);
     set_costs(&program, 500, 0);
     program.costs[0] = 7;
-    program.thread->light.rest = 1000;
     run_short_lines(&program);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     end(&program);
@@ -296,7 +295,6 @@ Test(light, events_that_take_no_part_do_not_spoil_what_is_learned)
     set_costs(&program, 7, 31);
     program.inside = 300;
     program.slowness = 50;
-    program.thread->light.rest = 1000;
     for (int i = 0; i < 1000000; i++) {
         about(&program, 0, 60);
         if (random_below(&program, 2) == 0)
