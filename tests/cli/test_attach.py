@@ -730,14 +730,16 @@ while loaded or "threading" not in sys.modules:
 # ---- clineprof.listen ----
 
 
-def test_a_signal_opens_windows(target, tmp_path):
-    listen = f"""\
+SIGNALLED = f"""\
 import sys
 sys.path.insert(0, {str(BUILD / 'python')!r})
 import clineprof, signal
 clineprof.listen(signal.SIGUSR1, seconds=0.2, targets=["app.step"], outfile="mine.lprof")
 """
-    loop = target(LOOP, listen=listen)
+
+
+def test_a_signal_opens_windows(target, tmp_path):
+    loop = target(LOOP, listen=SIGNALLED)
     for name in "mine-1.lprof", "mine-2.lprof":
         loop.process.send_signal(signal.SIGUSR1)
         told = loop.process.stderr.readline()
@@ -747,6 +749,14 @@ clineprof.listen(signal.SIGUSR1, seconds=0.2, targets=["app.step"], outfile="min
         assert [key[2] for key in Profile(tmp_path / name).functions] == ["step"]
         assert hits(tmp_path, loop.line("return sum"), name) > 100
     assert loop.end() == ""
+
+
+@pytest.mark.skipif(IN_PLACE, reason="bodies that run already count from 3.12 on")
+def test_what_a_window_lacks_is_told_before_its_file(target, tmp_path):
+    loop = target(LOOP.replace("    return", "    signal.raise_signal(signal.SIGUSR1)\n    return"), listen=SIGNALLED)
+    assert loop.process.stderr.readline() == (
+        f"clineprof: these ran already and count from their next call: step (app.py:{loop.line('def step')})\n")
+    assert loop.process.stderr.readline() == f"clineprof: Wrote profile results to '{tmp_path}/mine-1.lprof'\n"
 
 
 @pytest.mark.parametrize("words, message", [

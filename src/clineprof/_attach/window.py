@@ -207,13 +207,13 @@ class Messages:
     lacks = ()
 
     def say(self, what, content):
-        text = {"wrote": "Wrote profile results to '%s'", "failed": "nothing is profiled: %s"}.get(what)
-        if text is not None:
-            _boot.complain("clineprof", text % content)
         if what == "began":
             self.lacks = content["lacks"]
         for text in self.lacks if what == "wrote" else ():
             _boot.complain("clineprof", text)
+        text = {"wrote": "Wrote profile results to '%s'", "failed": "nothing is profiled: %s"}.get(what)
+        if text is not None:
+            _boot.complain("clineprof", text % content)
 
     def is_open(self):
         return False
