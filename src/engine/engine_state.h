@@ -42,6 +42,7 @@ struct clp_costs {
     int64_t stray;       /* an event of a selected function at which no line begins (settrace): a jump within a line */
     int64_t instruction; /* what a cheap instruction of the program takes: a load or store of a local */
     int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
+    int64_t merge;       /* the interpreter looks whether a line begins where the ways of a line meet again; none does */
     int64_t pace;        /* how long events took during the run, with CLP_PACE_ONE for as long as in the calibration; 0: as
                           * long (cpython/recorder/pace.h, clp_light_pace) */
 };

@@ -24,7 +24,8 @@
 #define CLP_TEXT_NONE 0u
 #define CLP_TEXT_CHANGED UINT32_MAX /* the file now holds another text than the code was compiled from */
 
-#define CLP_FUNCTION_MOST_INSTRUCTIONS 0x7f
+#define CLP_FUNCTION_MOST_INSTRUCTIONS 0x3f
+#define CLP_FUNCTION_MERGES 0x40
 #define CLP_FUNCTION_ADAPTS 0x80
 
 /* What is known of the code that a compiler has made of a function. */
@@ -46,7 +47,8 @@ struct clp_function {
     uint32_t text;       /* number of the source text that it was compiled from, or CLP_TEXT_.. */
     /* Owned; one byte per cell: how many instructions run for certain when the line begins, at most
      * CLP_FUNCTION_MOST_INSTRUCTIONS. CLP_FUNCTION_ADAPTS is set where the interpreter usually adapts the first of
-     * them to what it meets (PEP 659). NULL, or 0 for a line: one instruction, which is not adapted. */
+     * them to what it meets (PEP 659); CLP_FUNCTION_MERGES where the line has ways apart that meet again (`a and b`).
+     * NULL, or 0 for a line: one instruction, which is not adapted, and one way. */
     uint8_t *instructions;
     bool generator;      /* the body may be suspended: generator, coroutine, async generator */
     bool awaits;         /* coroutine or async generator: suspended time is await time */

@@ -186,8 +186,27 @@ static unsigned count_from(const struct clp_decoded *decoded, uint32_t at)
     return count < CLP_FUNCTION_MOST_INSTRUCTIONS ? count : CLP_FUNCTION_MOST_INSTRUCTIONS;
 }
 
+/* Do all ways through the line that begins at `at` come to an instruction to which one of them jumps? */
+static bool merges(const struct clp_edges *edges, uint32_t at)
+{
+    const struct clp_decoded *decoded = edges->decoded;
+    int32_t line = decoded->items[at].line;
+    uint32_t farthest = at; /* to which a way jumps */
+
+    for (uint32_t i = at; i < decoded->count && decoded->items[i].line == line; i++) {
+        bool goes = clp_decoded_is(decoded, i, CLP_OP_GOES);
+        if (i > at && (farthest == i || clp_edges_begins(edges, i)))
+            return !clp_edges_begins(edges, i);
+        if (clp_decoded_is(decoded, i, CLP_OP_NO_NEXT) && !goes)
+            return false;
+        if (goes && decoded->items[i].target > farthest)
+            farthest = decoded->items[i].target;
+    }
+    return false;
+}
+
 /* Fills shape->instructions. A line that may begin in several places gets the fewest instructions of them, and the
- * CLP_FUNCTION_ADAPTS of its last place: a loop begins there again and again. False: out of memory. */
+ * flags of its last place: a loop begins there again and again. False: out of memory. */
 static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const struct clp_edges *edges)
 {
     const struct clp_decoded *decoded = edges->decoded;
@@ -200,7 +219,8 @@ static bool fill_counts(struct clp_code_lines *shape, struct clp_mem *mem, const
         unsigned count = count_from(decoded, i);
         if (*least != 0 && count > (*least & CLP_FUNCTION_MOST_INSTRUCTIONS))
             count = *least & CLP_FUNCTION_MOST_INSTRUCTIONS;
-        *least = (uint8_t)(count | (adapts(decoded, i) ? CLP_FUNCTION_ADAPTS : 0));
+        *least = (uint8_t)(count | (adapts(decoded, i) ? CLP_FUNCTION_ADAPTS : 0) |
+                           (merges(edges, i) ? CLP_FUNCTION_MERGES : 0));
     }
     return shape->instructions != NULL;
 }

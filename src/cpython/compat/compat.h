@@ -39,6 +39,9 @@
 /* The interpreter adapts instructions to what they meet (PEP 659), except those at which it sends an event. */
 #define CLP_CODE_ADAPTS CLP_SINCE(11)
 
+/* Where a jump arrives within a line, the interpreter looks whether a line begins. */
+#define CLP_LINES_MERGE CLP_HAS_MONITORING
+
 /* One call sets the trace functions of all threads. Before 3.12 only the running thread's can be set. */
 #define CLP_SETS_TRACE_FOR_ALL CLP_SINCE(12)
 

@@ -18,7 +18,8 @@ static inline void clp_recorder_line(struct clp_recorder *recorder,
 }
 
 /* Records a line that an event of the interpreter has told of. Such an event keeps the first instruction of the
- * line from being adapted, so the line is charged for that, too. */
+ * line from being adapted. It has the interpreter look for another line where ways within the line meet again. So the
+ * line is charged for these, too. */
 static inline void clp_recorder_told_line(struct clp_recorder *recorder, struct clp_thread *thread,
                                           int32_t line)
 {
@@ -27,8 +28,13 @@ static inline void clp_recorder_told_line(struct clp_recorder *recorder, struct 
     if (top->cell == &thread->outside)
         return;
     const uint8_t *instructions = recorder->engine.functions.items[top->block->function].instructions;
-    if (instructions != NULL && (instructions[clp_engine_line_index(top)] & CLP_FUNCTION_ADAPTS) != 0)
+    if (instructions == NULL)
+        return;
+    uint8_t about = instructions[clp_engine_line_index(top)];
+    if ((about & CLP_FUNCTION_ADAPTS) != 0)
         clp_engine_add_cost(thread, recorder->engine.costs.unadapted);
+    if ((about & CLP_FUNCTION_MERGES) != 0)
+        clp_engine_add_cost(thread, recorder->engine.costs.merge);
 }
 
 /* Does what clp_recorder_enter does, and the first line begins in the same event. */

@@ -15,7 +15,9 @@
  * moves(), bare and less its loop, tells how short a line may be: it has the cheapest instructions there are.
  *
  * The interpreter adapts an instruction to what it meets (PEP 659), but not an instruction that must tell of a
- * line. So a line that begins with the load of a global is slower. globals() has such lines only.
+ * line. So a line that begins with the load of a global is slower. globals() has such lines only; they call a builtin,
+ * as short lines that begin with a global do. Where ways within a line meet again, the interpreter looks whether a line
+ * begins. merges() has such lines only.
  *
  * A tracer that is called for all code also slows bare functions. So its costs are found against bare runs from before
  * it started, and the cost of a foreign event against bare runs beside it. A foreign call costs more than its events: the
@@ -35,7 +37,7 @@
 #define SAME_PACE 0.074  /* the share by which the same work differs by chance */
 #define MORE_TRIES 6     /* some 30 ms, and only for settrace */
 #define CALLS 50         /* iterations of each program's loop; twice as many measured no better */
-#define LINES_IN_LOOP 9  /* line events of one iteration of lines(), and of globals() */
+#define LINES_IN_LOOP 9  /* line events of one iteration of lines(), of globals() and of merges() */
 #define TURN_LINES 2     /* line events of one iteration of turns() */
 #define INSTRUCTIONS_IN_LOOP 27 /* instructions of one iteration of lines() */
 #define MOVES_IN_LOOP (2 * 16 * 2) /* instructions of one iteration of moves(), without those of its loop */
@@ -53,6 +55,9 @@
 #define FOUR_MOVES "        e = a\n        f = b\n        g = c\n        h = d\n"
 #define SIXTEEN_MOVES FOUR_MOVES FOUR_MOVES FOUR_MOVES FOUR_MOVES
 
+#define TWO_LINES(line) "        " line "\n        " line "\n"
+#define EIGHT_LINES(line) TWO_LINES(line) TWO_LINES(line) TWO_LINES(line) TWO_LINES(line)
+
 static const char program[] =
     "profile = lambda f: f\n" /* with the decorator, probes can be there before the functions are */
     "@profile\n"
@@ -69,14 +74,11 @@ static const char program[] =
     "@profile\n"
     "def globals(r):\n"
     "    for i in r:\n"
-    "        len\n"
-    "        calls\n"
-    "        len\n"
-    "        calls\n"
-    "        len\n"
-    "        calls\n"
-    "        len\n"
-    "        calls\n"
+    EIGHT_LINES("len(r)")
+    "@profile\n"
+    "def merges(r):\n"
+    "    for i in r:\n"
+    EIGHT_LINES("a = i and r")
     "@profile\n"
     "def callee(a):\n"
     "    b = a\n"
@@ -222,7 +224,7 @@ struct subject {
     int64_t ticks[ROUNDS], lines[CLP_TIMING_LINES][ROUNDS]; /* ascending */
 };
 
-#define MOST_SUBJECTS 15 /* all loops of two copies of the program */
+#define MOST_SUBJECTS 17 /* all loops of two copies of the program */
 
 /* What is timed together, because the machine may be slower a moment later. */
 struct subjects {
@@ -254,6 +256,7 @@ static void add_subjects(struct subjects *subjects, PyObject *bare, PyObject *na
     add_subject(subjects, bare, names, "calls", "quick", 0, 0, &timings->quick);
     add_subject(subjects, bare, names, "drains", "source", YIELD_LINE, 1, &timings->drains);
     add_subject(subjects, bare, names, "globals", NULL, 0, 0, &timings->globals);
+    add_subject(subjects, bare, names, "merges", NULL, 0, 0, &timings->merges);
 }
 
 /* Adds the loops that only a tracer needs that is called for all code. */
@@ -392,20 +395,23 @@ static void find_suspensions(const struct clp_timings *with, const struct clp_ti
     costs->suspend = (struct clp_cost){inside - inside / 2, outside - outside / 2};
 }
 
-/* Do the tracer's events keep instructions from being adapted? Probes do not: they are instructions of their
- * own. */
-static bool keeps_from_adapting(const struct clp_recorder *recorder)
+/* Finds the cost of a line, and what the interpreter's own events change in it. Probes change nothing: they are
+ * instructions of their own. An iteration of lines(), globals() and merges() has the events of a loop and of eight lines;
+ * of the eight lines all of globals() begin with an instruction that would be adapted, and the ways of all of merges()
+ * meet again. */
+static void find_line(const struct clp_timings *with, const struct clp_timings *without, bool has_probes,
+                      struct clp_costs *costs)
 {
-    return CLP_CODE_ADAPTS && recorder->tracer->install == NULL;
-}
+    int64_t lines = with->lines.ticks - without->lines.ticks;
 
-/* Finds the cost of a line, and what it costs that an instruction is not adapted. `lines`, `globals` and `turns`
- * are what an iteration of these functions takes longer. All have the events of a loop; 8 lines of globals() begin with
- * an instruction that would be adapted, and none of lines(). `globals` is 0 for a tracer that keeps none from it. */
-static void find_line(int64_t lines, int64_t globals, int64_t turns, struct clp_costs *costs)
-{
-    costs->line = not_negative((lines - turns) / (LINES_IN_LOOP - TURN_LINES));
-    costs->unadapted = globals != 0 ? not_negative((globals - lines) / (LINES_IN_LOOP - 1)) : 0;
+    costs->line = not_negative(each(lines - (with->turns.ticks - without->turns.ticks),
+                                    CALLS * (LINES_IN_LOOP - TURN_LINES)));
+    if (CLP_CODE_ADAPTS && !has_probes)
+        costs->unadapted = not_negative(each(with->globals.ticks - without->globals.ticks - lines,
+                                             CALLS * (LINES_IN_LOOP - 1)));
+    if (CLP_LINES_MERGE && !has_probes)
+        costs->merge = not_negative(each(with->merges.ticks - without->merges.ticks - lines,
+                                         CALLS * (LINES_IN_LOOP - 1)));
 }
 
 /* Finds the costs of a tracer that is called for all code, from bare functions that run beside it. A call of quick() has
@@ -462,9 +468,7 @@ static bool measure(const struct clp_recorder *recorder, const struct clp_calibr
         find_foreign(&beside, without, costs);
         costs->stray = not_negative(each(with.strays.ticks - without->strays.ticks, CALLS));
     }
-    find_line(each(with.lines.ticks - without->lines.ticks, CALLS),
-              keeps_from_adapting(recorder) ? each(with.globals.ticks - without->globals.ticks, CALLS) : 0,
-              each(with.turns.ticks - without->turns.ticks, CALLS), costs);
+    find_line(&with, without, recorder->tracer->install != NULL, costs);
     find_calls(&with, without, costs);
     find_suspensions(&with, without, costs);
     into->work = subjects.work[QUARTER];
@@ -538,6 +542,7 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
     bool done = select_named(window, calibration->selected, "lines") &&
                 select_named(window, calibration->selected, "turns") &&
                 select_named(window, calibration->selected, "globals") &&
+                select_named(window, calibration->selected, "merges") &&
                 select_named(window, calibration->selected, "strays") &&
                 select_named(window, calibration->selected, "callee") &&
                 select_named(window, calibration->selected, "quick") &&

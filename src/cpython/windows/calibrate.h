@@ -16,7 +16,7 @@ struct clp_timing {
 
 /* Timings of the loops of the calibration program. */
 struct clp_timings {
-    struct clp_timing lines, turns, calls, quick, drains, globals, strays, dives;
+    struct clp_timing lines, turns, calls, quick, drains, globals, merges, strays, dives;
 };
 
 struct clp_calibration {

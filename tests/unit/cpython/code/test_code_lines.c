@@ -94,6 +94,39 @@ Test(python_shape, a_line_that_loads_a_global_is_slower_without_adaptation)
 
 #endif
 
+#if CLP_LINES_MERGE
+
+static bool merges_at(const struct clp_code_lines *shape, int32_t line)
+{
+    return (shape->instructions[clp_code_lines_find(shape, line)] & CLP_FUNCTION_MERGES) != 0;
+}
+
+Test(python_shape, ways_through_a_line_meet_again_or_do_not)
+{
+    PyCodeObject *code = code_of("def f(x, y, z):\n"
+                                 "    a = x and y\n"
+                                 "    a = x if y else z\n"
+                                 "    a = x < y < z\n"
+                                 "    a = x + y\n"
+                                 "    if (x and y) or z:\n"
+                                 "        a = 0\n"
+                                 "    while x: x -= 1\n"
+                                 "    return y if x else z\n");
+    struct clp_code_lines shape = shape_of(code);
+
+    cr_expect(merges_at(&shape, 2));
+    cr_expect(merges_at(&shape, 3));
+    cr_expect(merges_at(&shape, 4));
+    cr_expect_not(merges_at(&shape, 5), "there is one way");
+    cr_expect_not(merges_at(&shape, 6), "the body may begin before z is looked at");
+    cr_expect_not(merges_at(&shape, 8), "the loop's end is another line");
+    cr_expect_not(merges_at(&shape, 9), "each way returns");
+    clp_code_lines_clear(&shape, &mem);
+    Py_DECREF(code);
+}
+
+#endif
+
 static bool yields_at(const struct clp_code_lines *shape, int offset)
 {
     return clp_code_lines_marked(shape, offset, CLP_UNIT_YIELDS);
