@@ -8,7 +8,8 @@
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages)
 {
     *engine = (struct clp_engine){.mem = mem, .cpu_span = UINT64_MAX, .tally_span = UINT64_MAX,
-                                  .pace_span = UINT64_MAX};
+                                  .pace_span = UINT64_MAX,
+                                  .pace_next = UINT64_MAX};
     clp_functions_init(&engine->functions, mem);
     clp_pool_init(&engine->pool, pages);
     clp_calls_init(&engine->calls, mem, &engine->pool);

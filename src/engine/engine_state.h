@@ -153,6 +153,10 @@ struct clp_light_sums {
     uint64_t gap_parts; /* gaps, and their parts between readings: each begins behind an event that has read the clock */
     int64_t reading; /* what the events of bursts cost, without the time between their readings .. */
     int64_t still;   /* .. and what they would cost if they read no clock */
+    /* A thread's own; not kept of threads that ended: */
+    uint64_t passed;         /* gap_intervals, and those that are not in gap_ticks because something in them was far from usual */
+    uint64_t weighed_ticks;  /* burst_ticks and `reading`, each as often as its burst counted */
+    int64_t weighed_reading;
 };
 
 enum clp_light_kind { CLP_LIGHT_LINE, CLP_LIGHT_ENTER, CLP_LIGHT_LAST_LINE, CLP_LIGHT_LEAVE, CLP_LIGHT_SUSPEND,
@@ -177,6 +181,8 @@ struct clp_light {
     int64_t set;    /* what `left` was set to */
     int64_t rest;   /* events until the phase ends, as of then */
     int64_t place;  /* of the last burst in its row of events */
+    uint32_t row;   /* how many times as many events as the burst that row has */
+    uint32_t rows;  /* so far */
     uint64_t tick;  /* ticker's count at the last reading */
     const uint64_t *ticker; /* counts the milliseconds */
     uint64_t read;  /* when the clock was read last, by the clock itself */
@@ -293,6 +299,7 @@ struct clp_engine {
     uint64_t rss_span; /* memory is not read after fewer ticks, in which none can have changed */
     uint64_t cpu_span; /* processor time is not read after fewer ticks (waiting.h); UINT64_MAX: never */
     uint64_t pace_span;  /* the pace is not looked at after fewer ticks (recorder/pace.h); UINT64_MAX: never */
+    uint64_t pace_next;  /* ticks: when to look at it again; UINT64_MAX: never */
     uint64_t tally_span; /* tallies are not read after fewer ticks (tallies.h); UINT64_MAX: never */
     /* Every event takes the slow way, as if something was read for it: */
     bool logs_lines; /* its line is logged */

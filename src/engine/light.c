@@ -5,11 +5,13 @@
 
 #define WARM 4   /* events before a burst */
 #define BURST 32 /* intervals */
+#define DENSE_ROWS 4096 /* of a thread's first million events */
 #define FAR 100 /* intervals of usual length by which a part of a gap may be longer than 4 times the usual */
 #define FEW 8 /* intervals of a line that are timed in any case */
 #define LEAST_INTERVALS 1024 /* of gaps, and of bursts, so that they tell how slow the program is in bursts */
 #define LEAST_SLOWNESS 0.5
 #define MOST_SLOWNESS 4
+#define REPAY 64 /* bursts in which they make good what the ones before counted too much or too little */
 #define LONG_LINE 2 /* microseconds */
 #define LONG_STAY 1000 /* microseconds; the ticker's interval at least */
 
@@ -76,6 +78,7 @@ static void note_burst(struct clp_light *light)
         return;
     light->sums.burst_ticks += light->length;
     light->sums.burst_intervals++;
+    light->sums.weighed_ticks += light->length * light->weight / CLP_LIGHT_ONE;
 }
 
 void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
@@ -90,8 +93,11 @@ void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
         light->length = 0;
     }
     uint64_t own = counted(light, piece);
-    if (light->phase == CLP_LIGHT_GAP && light->rate == 0 && own == 0)
-        note_gap(light, piece);
+    if (light->phase == CLP_LIGHT_GAP && light->rate == 0) {
+        light->sums.passed += (uint64_t)light->left_then - (uint64_t)light->left;
+        if (own == 0)
+            note_gap(light, piece);
+    }
     light->length += light->rate == 0 ? own : piece;
     thread->stopped += piece - own;
     light->read = now;
@@ -123,6 +129,12 @@ static void learn(struct clp_thread *thread, struct clp_light *light)
     note_burst(light);
 }
 
+/* Is the event that reads the clock the last one of a burst? What is done in it disturbs no interval that counts. */
+static bool ends_burst(const struct clp_light *light)
+{
+    return light->phase == CLP_LIGHT_BURST && light->rest == 1;
+}
+
 void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
 {
     struct clp_light *light = &thread->light;
@@ -131,7 +143,8 @@ void clp_light_read(struct clp_thread *thread, int64_t step, uint64_t now)
     light->once = step == CLP_LIGHT_ALWAYS;
     light->tick = __atomic_load_n(light->ticker, __ATOMIC_RELAXED);
     clp_light_settle_light(thread, now);
-    light->long_enough = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked;
+    light->long_enough = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked ||
+                         (ends_burst(light) && now >= thread->engine->pace_next);
     light->reads = true;
     if (light->rate != 0 && light->length < light->long_stay)
         learn(thread, light);
@@ -149,14 +162,21 @@ static int64_t random_below(struct clp_light *light, uint64_t end)
     return (int64_t)((next >> 32) * end >> 32);
 }
 
+/* At how many places of a row a burst may begin, less one. */
+static int64_t places_in(uint32_t row)
+{
+    return BURST * ((int64_t)row - 1) - WARM;
+}
+
 /* The burst lies anywhere in a row of as many events as its weight says, at random. Returns how many events lie between
  * it and the last one, whose place is in the row before. */
 static int64_t gap(struct clp_light *light)
 {
-    const int64_t places = BURST * (CLP_LIGHT_WEIGHT - 1) - WARM;
-    int64_t behind = places - light->place;
+    int64_t behind = light->rows != 0 ? places_in(light->row) - light->place : 0;
 
-    light->place = random_below(light, (uint64_t)places + 1);
+    light->row = light->rows < DENSE_ROWS ? CLP_LIGHT_DENSE : CLP_LIGHT_WEIGHT;
+    light->rows++;
+    light->place = random_below(light, (uint64_t)places_in(light->row) + 1);
     return behind + light->place;
 }
 
@@ -178,29 +198,54 @@ void clp_light_keep_sums(struct clp_engine *engine, const struct clp_thread *thr
     add_sums(&engine->light.sums, &thread->light.sums);
 }
 
-/* How many times as long the program takes in bursts as in gaps. An interval of a burst lasts as long as the program's
- * work and an event that reads the clock, as far as it does so outside its readings. One of a gap lasts as long as the
- * work and an event that reads none, but for the last one of each part, at whose end the clock is read. 1: not known, or
- * the events cost so much that nothing is left for the work. */
-static double slowness(const struct clp_thread *thread)
+/* Sets what the program's work takes in an interval of a burst, and of a gap, on average. Ticks. An interval of a burst
+ * lasts as long as the work and an event that reads the clock, as far as it does so outside its readings. One of a gap
+ * lasts as long as the work and an event that reads none, but for the last one of each part, at whose end the clock is
+ * read. False: not known, or the events cost so much that nothing is left for the work. */
+static bool find_work(const struct clp_thread *thread, double *slow, double *work)
 {
     const struct clp_costs *costs = &thread->engine->costs;
     struct clp_light_sums all = thread->light.sums;
 
     add_sums(&all, &thread->engine->light.sums);
     if (all.burst_intervals < LEAST_INTERVALS || all.gap_intervals < all.gap_parts + LEAST_INTERVALS)
-        return 1;
+        return false;
     double bursts = (double)all.burst_intervals, gaps = (double)all.gap_intervals;
     double reading = clp_costs_ticks(costs, (double)all.reading) / bursts;
     double still = clp_costs_ticks(costs, (double)all.still) / bursts;
     double parts = (double)all.gap_parts / gaps;
-    double slow = (double)all.burst_ticks / bursts - reading;
-    double work = (double)all.gap_ticks / gaps - still * (1 - parts) - reading * parts;
-    if (work <= 0)
-        return 1;
-    if (slow <= LEAST_SLOWNESS * work)
-        return LEAST_SLOWNESS;
-    return slow < MOST_SLOWNESS * work ? slow / work : MOST_SLOWNESS;
+    *slow = (double)all.burst_ticks / bursts - reading;
+    *work = (double)all.gap_ticks / gaps - still * (1 - parts) - reading * parts;
+    return *work > 0;
+}
+
+/* Ticks of the program's work that the thread's bursts have left out so far; negative: they have counted too much. */
+static double missing(const struct clp_thread *thread, double work)
+{
+    const struct clp_light_sums *sums = &thread->light.sums;
+    double intervals = (double)sums->passed + (double)sums->burst_intervals * (1 + (double)WARM / BURST);
+
+    return intervals * work - (double)sums->weighed_ticks +
+           clp_costs_ticks(&thread->engine->costs, (double)sums->weighed_reading);
+}
+
+static double within(double least, double value, double most)
+{
+    return value < least ? least : value < most ? value : most;
+}
+
+/* How often the times of the next burst count: as often as intervals pass for each of its own, and less, because the
+ * program is slower there. A little more or less makes good what the bursts before left out, so that the sum of all is the
+ * time that was measured in gaps. */
+static double next_weight(const struct clp_thread *thread)
+{
+    double row = thread->light.row, slow, work;
+
+    if (!find_work(thread, &slow, &work))
+        return row;
+    slow = within(LEAST_SLOWNESS * work, slow, MOST_SLOWNESS * work);
+    double usual = row * work / slow;
+    return within(usual / 2, usual + missing(thread, work) / (REPAY * BURST * slow), usual * 2);
 }
 
 /* ---- phases ---- */
@@ -219,7 +264,7 @@ static void next_phase(struct clp_thread *thread, struct clp_light *light)
         break;
     case CLP_LIGHT_WARM:
         light->group = (uint8_t)((light->group + 1) % CLP_LIGHT_GROUPS);
-        light->weight = (uint32_t)(CLP_LIGHT_WEIGHT * CLP_LIGHT_ONE / slowness(thread));
+        light->weight = (uint32_t)(next_weight(thread) * CLP_LIGHT_ONE);
         begin_phase(light, CLP_LIGHT_BURST, BURST);
         break;
     default:
@@ -256,6 +301,7 @@ int64_t clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
     if (!once && light->phase == CLP_LIGHT_BURST) {
         light->sums.reading += thread->engine->light.costs.reading[kind];
         light->sums.still += thread->engine->light.costs.still[kind];
+        light->sums.weighed_reading += thread->engine->light.costs.reading[kind] * light->weight / CLP_LIGHT_ONE;
     }
     if (!once && (light->phase == CLP_LIGHT_WARM || light->phase == CLP_LIGHT_BURST))
         return 1; /* else visits in bursts would count once, and those in gaps that they stand for not at all */

@@ -9,7 +9,10 @@
  * - In a burst each event does. Its times count CLP_LIGHT_WEIGHT fold, because so many intervals pass for each one in a
  *   burst; and less, because the program is slower there. Each row of events has one burst, at a random place, so no loop
  *   can run in step with them. Before a burst a few events read the clock in vain: the processor has to learn the way
- *   through their code.
+ *   through their code. A thread's first rows are shorter, and their bursts count CLP_LIGHT_DENSE fold: a short program
+ *   needs more bursts for its shares to be as good.
+ * - The sum of all that bursts count is the time that was measured in gaps. Where bursts have counted more or less so far,
+ *   the next ones make it good.
  * - An event that reads the clock reads it again when it is done, and what lies between is left out.
  * - The first intervals of a thread are all timed, so a short program is measured exactly. So are those of lines that
  *   had few so far or usually last long. These count once.
@@ -30,6 +33,7 @@
 #include "hot.h"
 
 #define CLP_LIGHT_WEIGHT 32
+#define CLP_LIGHT_DENSE 8
 
 /* How much an event counts down at a place in the code which is to read the clock at each visit. */
 #define CLP_LIGHT_ALWAYS (INT64_C(1) << 40)

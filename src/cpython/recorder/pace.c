@@ -70,7 +70,7 @@ void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual)
 
     pace->usual = usual;
     pace->sum = pace->count = 1; /* the calibration itself */
-    pace->next = 0;
+    recorder->engine.pace_next = usual != 0 ? 0 : UINT64_MAX;
     recorder->engine.pace_span = usual != 0 ? clp_clock_ticks(&recorder->clock, SPAN_NANOS) : UINT64_MAX;
     clp_engine_spread_spans(&recorder->engine);
 }
@@ -82,7 +82,7 @@ void clp_pace_look(struct clp_recorder *recorder)
     if (PyErr_Occurred() != NULL) /* the work would take it for its own failure */
         return;
     double seen = (double)clp_pace_work(recorder) / (double)pace->usual;
-    pace->next = clp_clock_read(&recorder->clock) + clp_clock_ticks(&recorder->clock, GAP_NANOS);
+    recorder->engine.pace_next = clp_clock_read(&recorder->clock) + clp_clock_ticks(&recorder->clock, GAP_NANOS);
     if (PyErr_Occurred() != NULL) { /* the program is as deep as recursion may be */
         PyErr_Clear();
         return;

@@ -96,7 +96,6 @@ struct clp_ticker {
 struct clp_pace {
     PyObject *small, *large, *texts, *dict, *key, *attribute; /* owned: what the work is done on; NULL: nothing yet */
     uint64_t usual;    /* ticks of the work beside the calibration; 0: not known */
-    uint64_t next;     /* ticks: when to look again */
     double sum, count; /* of all that was seen, in terms of the usual */
 };
 
