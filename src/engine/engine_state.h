@@ -44,7 +44,7 @@ struct clp_costs {
     int64_t unadapted;   /* how much longer an instruction takes where an event keeps it from being adapted */
     int64_t merge;       /* the interpreter looks whether a line begins where the ways of a line meet again; none does */
     int64_t pace;        /* how long events took during the run, with CLP_PACE_ONE for as long as in the calibration; 0: as
-                          * long (cpython/recorder/pace.h, clp_light_pace) */
+                          * long (cpython/recorder/pace.h) */
 };
 
 #define CLP_PACE_ONE 1024
