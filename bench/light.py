@@ -22,9 +22,9 @@ LEAST = 0.01  # of the program's self time: the lines that are compared
 
 def measure(base, options, say):
     """{program: [round, ..]}; a round is what compare() returns, or None if a run failed."""
-    found = {}
+    found, chosen = {}, list(programs(base, options.scale))
     for turn in range(options.slow_rounds):
-        for name, python, path, args, more, is_whole in list(programs(base, options.scale)):
+        for name, python, path, args, more, is_whole in chosen:
             say(f"light: round {turn + 1} of {options.slow_rounds}: {name}")
             found.setdefault(name, []).append(compare(python, path, args, more, is_whole))
     return found
@@ -74,7 +74,7 @@ def read_self(path):
 
 
 def tables(found):
-    rows, right = [], [0, 0]
+    rows, of_single, usually = [], 0, 0
     for name, rounds in found.items():
         rounds = [one for one in rounds if one]
         if not rounds:
@@ -82,7 +82,8 @@ def tables(found):
             continue
         again, light, total, bare_exact, bare_light = zip(*rounds)
         single, usual = statistics.median(map(farthest, light)), farthest(medians(light))
-        right = [right[0] + (single <= 1), right[1] + (usual <= 1)]
+        of_single += single <= 1
+        usually += usual <= 1
         rows.append([name, f"{statistics.median(map(farthest, again)):.1f}", f"{single:.1f}", f"{usual:.1f}",
                      *(ratio(None if None in column else statistics.median(column))
                        for column in (total, bare_exact, bare_light))])
@@ -92,7 +93,7 @@ def tables(found):
                 "run to run. Total: the self time of all lines against that with the exact clock, and for both clocks "
                 "against the time of the bare run.",
                 ["program", "exact again", "light", "light, usually", "total", "exact / bare", "light / bare"], rows,
-                [f"light is within 1 point in {right[0]} of {len(rows)} programs, and usually in {right[1]}",
+                [f"light is within 1 point in {of_single} of {len(rows)} programs, and usually in {usually}",
                  "numpy's row is there if the bench's environment has numpy: pip install numpy"])
 
 

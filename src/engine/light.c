@@ -229,11 +229,6 @@ static double missing(const struct clp_thread *thread, double work)
            clp_costs_ticks(&thread->engine->costs, (double)sums->weighed_reading);
 }
 
-static double within(double least, double value, double most)
-{
-    return value < least ? least : value < most ? value : most;
-}
-
 /* How often the times of the next burst count: as often as intervals pass for each of its own, and less, because the
  * program is slower there. A little more or less makes good what the bursts before left out, so that the sum of all is the
  * time that was measured in gaps. */
@@ -243,9 +238,10 @@ static double next_weight(const struct clp_thread *thread)
 
     if (!find_work(thread, &slow, &work))
         return row;
-    slow = within(LEAST_SLOWNESS * work, slow, MOST_SLOWNESS * work);
+    slow = fmin(fmax(slow, LEAST_SLOWNESS * work), MOST_SLOWNESS * work);
     double usual = row * work / slow;
-    return within(usual / 2, usual + missing(thread, work) / (REPAY * BURST * slow), usual * 2);
+    double repaid = usual + missing(thread, work) / (REPAY * BURST * slow);
+    return fmin(fmax(repaid, usual / 2), usual * 2);
 }
 
 /* ---- phases ---- */

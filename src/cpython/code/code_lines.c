@@ -195,8 +195,10 @@ static bool merges(const struct clp_edges *edges, uint32_t at)
 
     for (uint32_t i = at; i < decoded->count && decoded->items[i].line == line; i++) {
         bool goes = clp_decoded_is(decoded, i, CLP_OP_GOES);
-        if (i > at && (farthest == i || clp_edges_begins(edges, i)))
-            return !clp_edges_begins(edges, i);
+        if (i > at && clp_edges_begins(edges, i))
+            return false;
+        if (i > at && farthest == i)
+            return true;
         if (clp_decoded_is(decoded, i, CLP_OP_NO_NEXT) && !goes)
             return false;
         if (goes && decoded->items[i].target > farthest)

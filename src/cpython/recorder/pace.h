@@ -22,7 +22,7 @@ void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual);
 /* Is it time to look? */
 static inline bool clp_pace_is_due(const struct clp_recorder *recorder, uint64_t now)
 {
-    return now >= recorder->engine.pace_next;
+    return now >= recorder->engine.pace_next && recorder->pace.usual != 0;
 }
 
 /* Looks once, and sets costs.pace. Runs no Python code. */

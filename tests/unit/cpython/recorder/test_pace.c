@@ -39,6 +39,7 @@ Test(python_pace, a_look_that_was_interrupted_does_not_count)
 Test(python_pace, nobody_looks_before_it_is_known_how_long_the_work_takes)
 {
     cr_expect_eq(clp_pace_mean(&recorder), 0);
+    cr_expect_not(clp_pace_is_due(&recorder, UINT64_MAX));
     clp_pace_begin(&recorder, 0);
     cr_expect_not(clp_pace_is_due(&recorder, UINT64_MAX - 1));
     cr_expect_eq(recorder.engine.pace_span, UINT64_MAX);
