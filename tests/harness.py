@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -290,3 +291,17 @@ def profiled(folder, targets, *options, program=("main.py",), **more):
         theirs.err.splitlines()
     )
     return ended
+
+
+@functools.cache
+def working_gdb():
+    """gdb's path; None: it is not installed, or cannot call a function in a process of this machine. gdb 13 kills the
+    process where the kernel saves more registers than it knows (AMX)."""
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        return None
+    with subprocess.Popen(["sleep", "60"], stderr=subprocess.DEVNULL) as asleep:
+        call = [gdb, "-nx", "-batch", "-p", str(asleep.pid), "-ex", "call (int)getpid()"]
+        told = subprocess.run(call, text=True, capture_output=True).stdout
+        asleep.kill()
+    return gdb if f"= {asleep.pid}\n" in told else None

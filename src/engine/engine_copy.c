@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_copy.h"
 #include "engine.h"
-#include "light.h"
 #include "threads.h"
 #include <string.h>
 
@@ -75,7 +74,6 @@ static bool copy_stack(struct clp_engine_copy *copy, struct clp_thread *twin,
 static void copy_state(struct clp_thread *twin, const struct clp_thread *from)
 {
     clp_engine_copy_clock(twin, from);
-    clp_light_count_rest_once(twin);
     twin->rss = from->rss;
     twin->last_rss = from->last_rss;
     twin->outside = from->outside;

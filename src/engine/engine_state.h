@@ -146,59 +146,36 @@ struct clp_tensor_use {
     struct clp_tensor_mark marks[CLP_TENSOR_MARKS]; /* of the activation at depth n: [n % CLP_TENSOR_MARKS] */
 };
 
-/* What tells how slow the program is in bursts: in gaps the same program runs, with events that read no clock. Ticks,
- * intervals, and costs in 1/256 ticks, each counted once. */
-struct clp_light_sums {
-    uint64_t gap_ticks, gap_intervals, burst_ticks, burst_intervals;
-    uint64_t gap_parts; /* gaps, and their parts between readings: each begins behind an event that has read the clock */
-    int64_t reading; /* what the events of bursts cost, without the time between their readings .. */
-    int64_t still;   /* .. and what they would cost if they read no clock */
-    /* A thread's own; not kept of threads that ended: */
-    uint64_t passed;         /* gap_intervals, and those that are not in gap_ticks because something in them was far from usual */
-    uint64_t weighed_ticks;  /* burst_ticks and `reading`, each as often as its burst counted */
-    int64_t weighed_reading;
-};
-
 enum clp_light_kind { CLP_LIGHT_LINE, CLP_LIGHT_ENTER, CLP_LIGHT_LAST_LINE, CLP_LIGHT_LEAVE, CLP_LIGHT_SUSPEND,
                       CLP_LIGHT_RESUME, CLP_LIGHT_KINDS };
 
-#define CLP_LIGHT_ONE 1024 /* what rates and weights are in terms of */
+/* What a ticker publishes. Atomic. */
+struct clp_light_ticks {
+    uint64_t last;  /* the time of the last tick; CLP_LIGHT_NO_TICKS: there are none */
+    uint64_t apart; /* most of what may lie between two of them */
+};
 
-enum clp_light_phase { CLP_LIGHT_FIRST, CLP_LIGHT_GAP, CLP_LIGHT_WARM, CLP_LIGHT_BURST };
+#define CLP_LIGHT_NO_TICKS 0
+#define CLP_LIGHT_READ_NEXT 1 /* in place of the tick that a thread has seen: its next event reads the clock */
 
-/* What a thread keeps where not each event reads the clock (light.h). */
+/* What a thread keeps where not each event reads the clock (light.h). Times by the clock itself, and ticks. */
 struct clp_light {
     uint8_t on;     /* not 0: it is so */
-    bool once;      /* the interval that begins with the event is timed wherever it is, and counts once */
-    bool reads;     /* an event that takes part in bursts and gaps has read the clock, and is not done */
+    bool timed;     /* the interval that runs is timed: the thread's own clock goes */
+    bool reads;     /* an event that takes part has read the clock, and is not done .. */
+    bool times;     /* .. and the interval that begins with it is timed in any case */
     bool long_enough; /* the interval that ends is long enough to read memory after it, or something else .. */
     bool wants;     /* .. and the event does so, as nothing else is out of the ordinary */
-    uint8_t phase;  /* enum clp_light_phase */
-    uint8_t group;  /* of the burst: which of the sums of struct clp_light_cell it counts in */
-    uint32_t rate;  /* how many times as far as time the thread's own clock goes, in terms of CLP_LIGHT_ONE */
-    uint32_t weight; /* how often a burst's times count, in the same terms */
-    int64_t left;   /* events until one reads the clock; each event counts down */
-    int64_t set;    /* what `left` was set to */
-    int64_t rest;   /* events until the phase ends, as of then */
-    int64_t place;  /* of the last burst in its row of events */
-    uint32_t row;   /* how many times as many events as the burst that row has */
-    uint32_t rows;  /* so far */
-    uint64_t tick;  /* ticker's count at the last reading */
-    const uint64_t *ticker; /* counts the milliseconds */
-    uint64_t read;  /* when the clock was read last, by the clock itself */
-    int64_t left_then; /* `left` at that reading */
+    uint64_t tick;  /* the last tick, as far as the thread has seen; or CLP_LIGHT_READ_NEXT */
+    const struct clp_light_ticks *ticks;
+    int64_t first;  /* so many intervals are timed in any case */
+    uint64_t seen;  /* the last tick that an interval which is not timed has met, or followed */
+    uint64_t open;  /* time in such intervals that no line has been given: it counts for the line that the next tick meets */
+    uint64_t read;  /* when the clock was read last */
     uint64_t last;  /* the thread's `last` at that reading: tells intervals apart */
-    uint64_t length; /* of the interval that runs, as far as it is known. Ticks */
-    uint64_t usual; /* ticks from one event to the next, in 1/16 */
-    uint64_t long_line, long_stay; /* ticks: such lines are timed at each visit, such stays are never missed */
-    int64_t line_cost; /* engine->costs.line, that of an event which reads the clock */
-    struct {
-        int64_t reading[CLP_LIGHT_KINDS], still[CLP_LIGHT_KINDS];
-    } costs; /* of each kind of event, 1/256 ticks: if it reads the clock, without the time between its readings; and if
-              * not. Kept by the engine */
-    struct clp_light_sums sums;
-    uint64_t inside; /* ticks from the first to the last reading of events that read the clock */
-    uint64_t random;
+    uint64_t length; /* what the interval that runs counts, as far as it is known */
+    uint64_t long_line, long_stay; /* such lines are timed at each visit; a stay was so long if it counts so much */
+    uint64_t inside; /* from the first to the last reading of events that read the clock */
     struct clp_light_cell outside;
 };
 
@@ -305,6 +282,7 @@ struct clp_engine {
     bool logs_lines; /* its line is logged */
     bool has_ranges; /* ranges follow it */
     struct clp_light light; /* what new threads begin with */
+    int64_t light_more[CLP_LIGHT_KINDS]; /* what an event costs more that reads the clock, outside its readings. 1/256 ticks */
     uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */

@@ -210,6 +210,16 @@ clp_engine_push_plain(struct clp_thread *thread, struct clp_block *block, struct
     return top;
 }
 
+/* The node for a call of the block's function; NULL where something is out of the ordinary. */
+static inline __attribute__((always_inline)) struct clp_call *clp_engine_plain_call(const struct clp_thread *thread,
+                                                                                    const struct clp_block *block)
+{
+    if (CLP_UNLIKELY(thread->top == thread->last_activation || thread->rss != thread->last_rss))
+        return NULL;
+    struct clp_call *call = clp_engine_known_call(thread, block->function);
+    return CLP_LIKELY(call != NULL) ? call : clp_engine_search_call(thread, block->function);
+}
+
 static inline __attribute__((always_inline)) bool
 clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint64_t code,
                        size_t place, uint64_t at)
@@ -217,10 +227,8 @@ clp_engine_enter_plain(struct clp_thread *thread, struct clp_block *block, uint6
     const struct clp_cost cost = thread->enter;
     struct clp_cell *cell = clp_block_cell(block, place);
 
-    if (CLP_UNLIKELY(thread->top == thread->last_activation || thread->rss != thread->last_rss))
-        return false;
-    struct clp_call *call = clp_engine_known_call(thread, block->function);
-    if (CLP_UNLIKELY(call == NULL) && (call = clp_engine_search_call(thread, block->function)) == NULL)
+    struct clp_call *call = clp_engine_plain_call(thread, block);
+    if (CLP_UNLIKELY(call == NULL))
         return false;
     call->counts.calls++;
     struct clp_activation *top = clp_engine_push_plain(thread, block, call, cell, cost.before, at);

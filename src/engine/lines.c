@@ -233,8 +233,7 @@ static void merge_light(struct clp_light_cell *into, const struct clp_light_cell
     into->timed += from->timed;
     if (from->timed != 0)
         into->usual = from->usual;
-    for (int i = 0; i < CLP_LIGHT_GROUPS; i++)
-        into->sums[i] += from->sums[i];
+    into->squares += from->squares;
 }
 
 static void merge_devices(struct clp_device_cell *into, const struct clp_device_cell *from)
@@ -311,8 +310,7 @@ static void subtract_tallies(struct clp_tally_cell *from, const struct clp_tally
 static void subtract_light(struct clp_light_cell *from, const struct clp_light_cell *base)
 {
     from->timed -= base->timed;
-    for (int i = 0; i < CLP_LIGHT_GROUPS; i++)
-        from->sums[i] -= base->sums[i];
+    from->squares -= base->squares;
 }
 
 static void subtract_devices(struct clp_device_cell *from, const struct clp_device_cell *base)

@@ -123,13 +123,11 @@ struct clp_device_cell {
     uint64_t launches; /* number of these kernels and copies */
 };
 
-#define CLP_LIGHT_GROUPS 8
-
 /* How well the self time of a line is known where not each event reads the clock. */
 struct clp_light_cell {
-    uint32_t timed; /* intervals between two readings */
+    uint32_t timed; /* intervals that were timed */
     uint32_t usual; /* ticks of such intervals in 1/8, the newest counting most */
-    uint64_t sums[CLP_LIGHT_GROUPS]; /* ticks in the bursts, by the group of the burst */
+    double squares; /* of what the line got at each tick, as far as it is not known */
 };
 
 /* What a block may have besides times. */

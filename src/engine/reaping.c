@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "reaping.h"
-#include "light.h"
 #include "engine.h"
 #include "threads.h"
 
@@ -50,7 +49,6 @@ void clp_engine_reap(struct clp_engine *engine)
         clp_engine_unwind(thread, thread->last + thread->stopped);
         if (!merge_blocks(into, thread))
             return;
-        clp_light_keep_sums(engine, thread);
         into->correction += thread->correction;
         into->stopped += thread->stopped;
         into->reads += thread->reads;

@@ -74,6 +74,8 @@ static void *helper_main(void *data)
 
     if (helper->own_files)
         take_own_files();
+    if (helper->punctual)
+        (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     clock_gettime(CLOCK_MONOTONIC, &next);
     add_seconds(&next, helper->interval);
     pthread_mutex_lock(&helper->lock);

@@ -35,6 +35,7 @@ struct clp_helper {
     struct clp_pages *pages; /* borrowed */
     bool own_files; /* its descriptors do not take numbers that the program's open() would get without the
                      * profiler; old kernels cannot do this */
+    bool punctual;  /* the system is not to put off its work by some 50 us, to do it together with other threads' */
     /* private */
     void *stack;
     size_t stack_bytes;

@@ -120,8 +120,8 @@ static void add_sentences(const struct footer *footer)
                            footer->options->raw_times ? "include" : "leave out");
     if (clp_profile_is_light(meta))
         clp_buf_add_text(out, strcmp(meta->tracer, CLP_TRACER_LIGHT) == 0
-                                  ? " Times are estimates from one event in 32 (--clock light)."
-                                  : " Some times are estimates from one event in 32 (--clock light), the others are exact.");
+                                  ? " Times are estimates: few events read the clock (--clock light)."
+                                  : " Some times are estimates, as few events read the clock (--clock light).");
     if (!tells_of_memory(footer))
         return;
     bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;

@@ -18,13 +18,13 @@ import types
 import pytest
 from clineprof._attach import doors
 from clineprof._attach.place import Refused
-from harness import BUILD, SANITIZED, clean_environment, viewer_command
+from harness import BUILD, SANITIZED, clean_environment, viewer_command, working_gdb
 from test_attach import (HAS_DOOR, LISTEN, LOOP, SERVER, WAKES, attach, end_early, hits, left_behind,
                          target, wait_until)  # fmt: skip
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(SANITIZED, reason="times out under AddressSanitizer")]
-GDB = shutil.which("gdb")
-through_gdb = pytest.mark.skipif(HAS_DOOR or GDB is None, reason="gdb is not installed, or not needed")
+GDB = working_gdb()
+through_gdb = pytest.mark.skipif(HAS_DOOR or GDB is None, reason="gdb is not installed, cannot call functions on this machine, or is not needed")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 VERSION = "%d.%d" % sys.version_info[:2]
 INSTEAD = "call clineprof.listen() in the program, or start it with CLINEPROF_ATTACH=1 (clineprof hook install)\n"
@@ -493,7 +493,7 @@ def container(tmp_path):
 
 
 @pytest.mark.parametrize("listen", [
-    LISTEN or WAKES, pytest.param("", marks=pytest.mark.skipif(not HAS_DOOR and GDB is None, reason="no gdb"))])
+    LISTEN or WAKES, pytest.param("", marks=pytest.mark.skipif(not HAS_DOOR and GDB is None, reason="no gdb that works"))])
 def test_a_process_in_a_container(container, tmp_path, listen):
     """Its number is another one there, and its /tmp is not ours."""
     loop = container(CAREFUL, listen=listen)

@@ -20,7 +20,7 @@ from test_attach import (HAS_DOOR, LISTEN, LOOP, WAKES, attach, end_early, hits,
 from test_attach_doors import CAREFUL, GDB, fake_gdb, lives, refused, state, through_gdb
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(SANITIZED, reason="times out under AddressSanitizer")]
-no_door = pytest.mark.skipif(not HAS_DOOR and GDB is None, reason="gdb is not installed")
+no_door = pytest.mark.skipif(not HAS_DOOR and GDB is None, reason="gdb is not installed, or cannot call functions on this machine")
 both_doors = pytest.mark.parametrize("listen", [WAKES, pytest.param("", marks=no_door)])
 NO_PYTHON = "process {} ran no Python code for {:g} s, so nothing is done; it waits, is in C code, or is stopped\n"
 

@@ -165,11 +165,12 @@ def test_the_report_says_what_times_are(tmp_path):
     shown = run_viewer(["prog.py.lprof"], tmp_path)
     assert shown.code == 0
     assert "     Error" in shown.out
-    assert "Times are estimates from one event in 32 (--clock light)." in shown.out
+    assert "Times are estimates: few events read the clock (--clock light)." in shown.out
     exported = json.loads(run_viewer(["--format", "json", "prog.py.lprof"], tmp_path).out)
     lines = [line for f in exported["functions"] for line in f["lines"] if line["hits"]]
-    told = sorted(line["error"] / line["raw_self"] for line in lines if line["hits"] > 50_000 and line["raw_self"])
-    assert all(told) and told[len(told) // 2] < 0.2
+    all_self = sum(line["raw_self"] for line in lines)
+    told = sorted(line["error"] / all_self for line in lines if line["hits"] > 50_000)
+    assert 0 < told[len(told) // 2] and told[-1] < 0.05, told
 
 
 def test_the_exact_clock_has_no_errors(tmp_path):
@@ -180,7 +181,7 @@ def test_the_exact_clock_has_no_errors(tmp_path):
     assert asked.code != 0 or "--clock light" in asked.err
 
 
-def test_what_is_timed_at_each_visit_counts_once_in_bursts(tmp_path):
+def test_what_is_timed_at_each_visit_has_no_error(tmp_path):
     """The calling line calls another function each time, so each entry is out of the ordinary."""
     leaf = "def leaf_{0}():\n    len(str({0}))\n    return {0}\n"
     (tmp_path / "leaves.py").write_text("".join(map(leaf.format, range(100))))
@@ -293,6 +294,7 @@ def test_a_long_stay_after_a_fork_is_found(tmp_path):
     sleep = next(each for f in profile.functions for each in f.lines if "sleep" in each.text)
     assert sleep.hits == 100_000
     steady(0.39e9 <= sleep.self <= 0.6e9, sleep.self)
+    assert 0 < sleep.error < 0.05e9, "stays are known but for their ends"
 
 
 def test_the_thread_runs_while_something_counts(tmp_path):
@@ -358,7 +360,7 @@ def test_unlike_clocks_are_told(tmp_path):
     merged = run_viewer(["merge", "-o", "both.lprof", "exact.lprof", "prog.py.lprof"], tmp_path)
     assert merged.code == 0, merged.err
     shown = run_viewer(["both.lprof"], tmp_path)
-    assert "Some times are estimates from one event in 32 (--clock light), the others are exact." in shown.out
+    assert "Some times are estimates, as few events read the clock (--clock light)." in shown.out
 
 
 @pytest.mark.parametrize("option, words", [

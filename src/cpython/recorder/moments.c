@@ -300,7 +300,7 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
 {
     struct clp_moment moment = {.now = now};
 
-    if (thread->light.on && !thread->light.wants) /* an event that does not take part in bursts and gaps */
+    if (thread->light.on && !thread->light.wants) /* an event that takes no part in ticks */
         clp_light_time_rest(thread, now);
     else if (thread->light.on)
         clp_light_end_event(thread, now); /* the event has read the clock before */

@@ -85,11 +85,16 @@ struct clp_gc_calls {
     bool cleared;       /* the program has taken it out */
 };
 
-/* Counts the milliseconds (ticker.h). */
+/* Tells the time now and then (ticker.h). */
 struct clp_ticker {
     struct clp_helper helper;
-    uint64_t count; /* atomic */
-    bool wanted;    /* it is to run, and can */
+    const struct clp_clock *clock;
+    double run;      /* for how long, about. Seconds */
+    uint64_t random; /* state of the random numbers */
+    bool wanted;     /* it is to run, and can */
+    char before[64]; /* so that no write to anything else takes the cache line, at which each event looks */
+    struct clp_light_ticks ticks;
+    char behind[64];
 };
 
 /* How fast the processor runs the interpreter (pace.h). */

@@ -1,28 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #include "ticker.h"
+#include "engine/light.h"
+#include <math.h>
 #include <pthread.h>
 
-#define INTERVAL 0.001 /* seconds */
+/* Seconds from one tick to the next, on average: a ten-thousandth of the time that the ticker has run. So shares of a
+ * long program are as good as those of one of a second, and cost little. */
+#define SHARE 1e-4
+#define SHORTEST 50e-6
+#define LONGEST 500e-6
 
 /* Is global because the handler of a fork takes no argument, and cannot be unregistered. */
 static struct clp_ticker *forked;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void tick(void *data)
-{
-    uint64_t *count = data;
+#define MOST 1.5 /* times the average */
 
-    __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
+/* A number from 0.5 to MOST. Marsaglia's xorshift, "Xorshift RNGs", 2003. */
+static double about_one(uint64_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return 0.5 + (MOST - 0.5) * (double)(*random >> 32) / (double)UINT32_MAX;
 }
 
-/* Stops the thread, and lets the next event of each thread read the clock, as if a millisecond had passed. A long stay
- * after that would otherwise be found some events later, and count for another line. */
+/* No loop of the program can run in step with the ticks, because what lies between them is random. */
+static void tick(void *data)
+{
+    struct clp_ticker *ticker = data;
+
+    double usual = fmin(fmax(ticker->run * SHARE, SHORTEST), LONGEST);
+    __atomic_store_n(&ticker->ticks.last, clp_clock_read(ticker->clock), __ATOMIC_RELAXED);
+    __atomic_store_n(&ticker->ticks.apart, clp_clock_ticks(ticker->clock, usual * MOST * 1e9), __ATOMIC_RELAXED);
+    ticker->helper.interval = usual * about_one(&ticker->random);
+    ticker->run += ticker->helper.interval;
+}
+
+/* Stops the thread, after a last tick. A long stay after that would otherwise be found some events later, and count for
+ * another line. */
 static void rest(struct clp_ticker *ticker)
 {
     if (!ticker->helper.running)
         return;
     clp_helper_stop(&ticker->helper);
-    tick(&ticker->count);
+    tick(ticker);
 }
 
 static void before_fork(void)
@@ -44,12 +66,17 @@ void clp_ticker_start(struct clp_recorder *recorder)
         return;
     pthread_once(&once, watch_forks);
     forked = ticker;
+    ticker->clock = &recorder->clock;
+    ticker->random = clp_clock_read(&recorder->clock) | 1;
     ticker->helper.work = tick;
-    ticker->helper.data = &ticker->count;
-    ticker->helper.interval = INTERVAL;
+    ticker->helper.data = ticker;
     ticker->helper.pages = &recorder->pages;
     ticker->helper.own_files = true;
+    ticker->helper.punctual = true;
+    tick(ticker);
     ticker->wanted = clp_helper_start(&ticker->helper) == 0;
+    if (!ticker->wanted)
+        __atomic_store_n(&ticker->ticks.last, CLP_LIGHT_NO_TICKS, __ATOMIC_RELAXED);
 }
 
 void clp_ticker_rest(struct clp_recorder *recorder)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts the milliseconds in a thread of its own, for events that read the clock seldom (engine/light.h). The thread is
+/* Tells the time now and then, in a thread of its own, for events that read the clock seldom (engine/light.h). The thread is
  * stopped around a fork. Protected as recorder_state.h says. */
 #ifndef CLP_TICKER_H
 #define CLP_TICKER_H
 
 #include "recorder_state.h"
 
-/* Starts it, or starts it again after a fork. Nothing happens while it runs. If the system gives no thread, events find
- * that no time passes between two readings, and long stays there are lost. */
+/* Starts it, or starts it again after a fork. Nothing happens while it runs. If the system gives no thread, each event
+ * reads the clock. */
 void clp_ticker_start(struct clp_recorder *recorder);
 
 /* Stops it until it is missed. */

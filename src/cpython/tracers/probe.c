@@ -114,7 +114,7 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
     selected->holders++;
     probe->selected = selected;
     probe->line = what.line;
-    probe->step = CLP_LIGHT_ALWAYS;
+    probe->always = true;
     probe->place = clp_block_place(clp_code_lines_find(&selected->shape, what.line));
     if (!set_name(probe, what, names))
         Py_CLEAR(probe);
@@ -307,7 +307,7 @@ static bool start_light(struct clp_recorder *recorder)
     struct clp_engine *engine = &recorder->engine;
 
     if (!engine->light.on)
-        clp_light_turn_on(engine, &recorder->ticker.count, clp_clock_ticks(&recorder->clock, 1000));
+        clp_light_turn_on(engine, &recorder->ticker.ticks, clp_clock_ticks(&recorder->clock, 1000));
     if (!start(recorder))
         return false;
     clp_ticker_start(recorder);

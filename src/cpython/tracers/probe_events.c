@@ -111,8 +111,7 @@ static INLINE PyObject *begin_line(const struct clp_probe_object *probe, enum cl
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return line_with_memory(probe, thread);
     uint64_t at = now - thread->stopped;
-    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_line(thread, probe->place)
-                                          : !clp_engine_line_plain(thread, probe->place, at)))
+    if (CLP_UNLIKELY(!clp_engine_line_plain(thread, probe->place, at)))
         return line_special(probe, thread, at);
     Py_RETURN_NONE;
 }
@@ -144,13 +143,11 @@ static INLINE PyObject *enter_line(const struct clp_probe_object *probe, enum cl
     struct clp_block *block = thread->blocks[selected->function];
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock))) {
-        if (clock == CLOCK_READ) /* in a gap, an entry that is out of the ordinary is timed at each visit */
-            thread->light.wants = clp_light_call(thread, block) != NULL;
+        if (clock == CLOCK_READ) /* elsewhere an entry that is out of the ordinary is timed at each visit */
+            thread->light.wants = clp_engine_plain_call(thread, block) != NULL;
         return enter_anyhow(probe, true);
     }
-    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_enter(thread, block, selected->identity, probe->place)
-                                          : !clp_engine_enter_plain(thread, block, selected->identity, probe->place,
-                                                                    now - thread->stopped)))
+    if (CLP_UNLIKELY(!clp_engine_enter_plain(thread, block, selected->identity, probe->place, now - thread->stopped)))
         return enter_anyhow(probe, true);
     Py_RETURN_NONE;
 }
@@ -186,8 +183,7 @@ static INLINE PyObject *leave(const struct clp_probe_object *probe, enum clock c
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return leave_with_memory(thread);
-    if (CLP_UNLIKELY(clock == CLOCK_STILL ? !clp_light_leave(thread)
-                                          : !clp_engine_leave_plain(thread, now - thread->stopped)))
+    if (CLP_UNLIKELY(!clp_engine_leave_plain(thread, now - thread->stopped)))
         return leave_special(thread, now);
     Py_RETURN_NONE;
 }
@@ -217,9 +213,7 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, enum clo
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return last_line_with_memory(probe, thread);
-    if (CLP_UNLIKELY(clock == CLOCK_STILL
-                         ? !clp_light_last_line(thread, probe->place)
-                         : !clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
+    if (CLP_UNLIKELY(!clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
         return last_line_special(probe, thread, now);
     Py_RETURN_NONE;
 }
@@ -346,8 +340,6 @@ PyObject *clp_probe_add_raised(PyObject *self, PyObject *raised)
 
     if (line_of_raised(probe->selected, raised) == probe->line)
         Py_RETURN_NONE;
-    if (thread != NULL)
-        clp_light_count(thread);
     return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
                                            : line_elsewhere(probe);
 }
@@ -509,8 +501,8 @@ static bool tells_waits(const struct clp_selected *selected)
 }
 
 /* The event takes its place among the others: `name` if it reads no clock, else `name`_reading. The latter is the event
- * between clp_light_read and clp_light_go_on. `always`: it reads the clock at each visit. */
-#define SELDOM(name, event, kind, always)                                                      \
+ * between clp_light_read and clp_light_go_on. `at_each`: it reads the clock at each visit. */
+#define SELDOM(name, event, kind, at_each)                                                     \
     static __attribute__((noinline)) PyObject *name##_reading(struct clp_probe_object *probe)  \
     {                                                                                          \
         struct clp_thread *thread = clp_thread_here;                                           \
@@ -519,10 +511,9 @@ static bool tells_waits(const struct clp_selected *selected)
             return event(probe, CLOCK_READ);                                                   \
         if (clp_ticker_is_missing(probe->selected->recorder))                                  \
             clp_ticker_start(probe->selected->recorder);                                       \
-        clp_light_read(thread, probe->step, now);                                              \
+        clp_light_read(thread, probe->always, now);                                            \
         PyObject *none = event(probe, CLOCK_READ);                                             \
-        int64_t step = clp_light_go_on(thread, kind);                                          \
-        probe->step = (always) ? CLP_LIGHT_ALWAYS : step;                                      \
+        probe->always = clp_light_go_on(thread, kind) || (at_each);                            \
         clp_light_end_event(thread, read_clock_of(probe));                                     \
         return none;                                                                           \
     }                                                                                          \
@@ -530,7 +521,7 @@ static bool tells_waits(const struct clp_selected *selected)
     {                                                                                          \
         struct clp_probe_object *probe = (struct clp_probe_object *)self;                      \
         struct clp_thread *thread = clp_thread_here;                                           \
-        if (CLP_LIKELY(thread != NULL) && CLP_LIKELY(clp_light_skips(thread, probe->step)))    \
+        if (CLP_LIKELY(thread != NULL) && CLP_LIKELY(clp_light_skips(thread, probe->always)))  \
             return event(probe, CLOCK_STILL);                                                  \
         return name##_reading(probe);                                                          \
     }
@@ -544,8 +535,6 @@ SELDOM(on_resume, resume, CLP_LIGHT_RESUME, tells_waits(probe->selected))
 
 static PyObject *on_enter(PyObject *self)
 {
-    if (clp_thread_here != NULL)
-        clp_light_count(clp_thread_here);
     return enter_anyhow((const struct clp_probe_object *)self, false);
 }
 

@@ -19,7 +19,7 @@ struct clp_probe_object {
     struct clp_selected *selected; /* counts as one of its holders */
     int32_t line;
     size_t place; /* offset of the line's cell in the function's block */
-    int64_t step; /* how much the event counts down where the clock is read seldom (light.h) */
+    bool always; /* it reads the clock at each visit where others do not (light.h) */
     PyObject *name;  /* owned: of the method that a call may be of; or NULL */
     struct clp_callee callee; /* the operator, or what was called last here */
     struct clp_callee_key key; /* tells what was called last here */

@@ -516,18 +516,36 @@ static bool find_best(const struct clp_recorder *recorder, const struct clp_cali
     }
 }
 
-/* Measures events that read no clock, `work` being what the fixed work took beside the other costs. Where it takes longer
- * now, costs would have been less then. */
-static bool measure_still(struct clp_recorder *recorder, const struct clp_calibration *calibration, int64_t work)
+/* All of an event counts for the line that begins: ticks see it there (engine/light.h). What a call costs beyond line
+ * events is divided between its entry and its exit, and what a resumption and a suspension cost as their instructions
+ * are, 182 and 77. */
+static struct clp_costs as_ticks_see(struct clp_costs costs)
 {
-    struct measured found;
+    int64_t call = costs.enter.before + costs.enter.after + costs.leave.before + costs.leave.after;
+    int64_t turn = costs.resume.before + costs.resume.after + costs.suspend.before + costs.suspend.after;
+
+    costs.enter = (struct clp_cost){0, call / 2};
+    costs.leave = (struct clp_cost){0, call - call / 2};
+    costs.resume = (struct clp_cost){0, turn * 2 / 3};
+    costs.suspend = (struct clp_cost){0, turn - turn * 2 / 3};
+    return costs;
+}
+
+/* Measures events that read no clock, after those that do have been found. They are those of the run. */
+static bool measure_still(struct clp_recorder *recorder, const struct clp_calibration *calibration,
+                          struct measured *found)
+{
+    struct measured still;
+    double error;
 
     if (clp_thread_here != NULL)
-        clp_light_stay_in_gap(clp_thread_here);
-    if (!measure(recorder, calibration, &found))
+        clp_light_stay_still(clp_thread_here);
+    if (!find_best(recorder, calibration, &still, &error))
         return false;
-    found.costs.pace = found.work > 0 ? work * CLP_PACE_ONE / found.work : CLP_PACE_ONE;
-    clp_engine_set_still_costs(&recorder->engine, &found.costs);
+    still.costs = as_ticks_see(still.costs);
+    found->costs.pace = found->work > 0 ? still.work * CLP_PACE_ONE / found->work : CLP_PACE_ONE;
+    clp_engine_set_reading_costs(&recorder->engine, &found->costs, &still.costs);
+    *found = still;
     return true;
 }
 
@@ -547,10 +565,11 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
                 select_named(window, calibration->selected, "callee") &&
                 select_named(window, calibration->selected, "quick") &&
                 select_named(window, calibration->selected, "source") &&
-                find_best(window->recorder, calibration, &found, error);
+                find_best(window->recorder, calibration, &found, error) &&
+                (!window->recorder->engine.light.on || measure_still(window->recorder, calibration, &found));
     if (!done)
         return false;
     *costs = found.costs;
     calibration->work = (uint64_t)found.work;
-    return !window->recorder->engine.light.on || measure_still(window->recorder, calibration, found.work);
+    return true;
 }

@@ -273,6 +273,7 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
                        const struct clp_thread *from)
 {
     clp_engine_copy_clock(into, from);
+    into->light.on = 0; /* its ticks were the process's */
     clp_live_limit_to(&into->correction, CLP_LIVE_MOST_CORRECTION);
     into->reads = from->reads;
     into->others_grown = from->others_grown;

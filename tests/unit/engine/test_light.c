@@ -15,6 +15,8 @@
 #define LINES 8
 #define PLACES (LINES + 2)
 
+#define BETWEEN_TICKS (20 * MICRO)
+
 /* A program and its thread. Line n begins at place n in the code; a function is entered and left at the last two. */
 struct program {
     struct test_mem test;
@@ -22,12 +24,14 @@ struct program {
     struct clp_engine engine;
     struct clp_thread *thread;
     uint32_t function, callee;
-    uint64_t now, ticker, random;
-    uint64_t costs[2];           /* ticks of an event that reads no clock, and of one that does, outside its readings */
-    uint64_t inside;             /* ticks of an event from its first to its last reading */
-    uint64_t slowness;           /* by how many percent the program is slower in bursts */
-    uint64_t truth[LINES], hits[LINES]; /* by line: ticks, without what events cost, and how often it began */
-    int64_t steps[PLACES];
+    uint64_t now, random;
+    struct clp_light_ticks ticks;
+    uint64_t next_tick;
+    uint64_t costs[2];           /* ticks of the clock for an event that does not read it, and for one that does, outside its
+                                  * readings */
+    uint64_t inside;             /* .. and from its first to its last reading */
+    uint64_t truth[LINES], hits[LINES]; /* by line: time without what events cost, and how often it began */
+    bool always[PLACES];
     uint64_t readings, events, slow; /* readings; events; readings after which the event takes the slow way */
 };
 
@@ -46,17 +50,25 @@ static void begin(struct program *program, int64_t first)
 {
     struct clp_mem *mem = test_mem_init(&program->test, 0);
 
-    *program = (struct program){.test = program->test, .now = 12345, .random = 99};
+    *program = (struct program){.test = program->test, .now = 12345, .random = 99, .ticks = {12000, 3 * BETWEEN_TICKS / 2},
+                                .next_tick = 12345};
     clp_engine_init(&program->engine, mem, &program->pages);
     program->engine.rss_span = UINT64_MAX;
-    clp_light_turn_on(&program->engine, &program->ticker, MICRO);
-    program->engine.light.rest = first;
+    program->engine.pace_next = UINT64_MAX;
+    clp_light_turn_on(&program->engine, &program->ticks, MICRO);
+    program->engine.light.first = first;
     program->function = add(program, "f");
     program->callee = add(program, "g");
     for (int i = 0; i < PLACES; i++)
-        program->steps[i] = CLP_LIGHT_ALWAYS;
+        program->always[i] = true;
     program->thread = clp_engine_new_thread(&program->engine, program->now, 0);
     clp_engine_enter(program->thread, program->function, "a frame", program->now);
+}
+
+static uint64_t random_below(struct program *program, uint64_t end)
+{
+    program->random = program->random * 6364136223846793005u + 1442695040888963407u;
+    return (program->random >> 33) % end;
 }
 
 /* Sets what events cost, and in the calibration did. 1,000 intervals are timed at the start. */
@@ -67,25 +79,27 @@ static void set_costs(struct program *program, uint64_t still, uint64_t reading)
 
     program->costs[0] = still;
     program->costs[1] = reading;
-    clp_engine_set_costs(&program->engine, &costs[1]);
-    clp_engine_set_still_costs(&program->engine, &costs[0]);
-    program->thread->light.rest = 1000;
+    clp_engine_set_reading_costs(&program->engine, &costs[1], &costs[0]);
+    clp_engine_set_costs(&program->engine, &costs[0]);
+    program->thread->light.first = 1000;
 }
 
 static void pass(struct program *program, uint64_t ticks)
 {
-    program->now += ticks;
-    program->ticker = program->now / MILLI;
+    for (program->now += ticks; program->next_tick <= program->now;) {
+        program->ticks.last = program->next_tick;
+        program->next_tick += BETWEEN_TICKS / 2 + random_below(program, BETWEEN_TICKS);
+    }
 }
 
 static bool skips(struct program *program, int place)
 {
-    bool skipped = clp_light_skips(program->thread, program->steps[place]);
+    bool skipped = clp_light_skips(program->thread, program->always[place]);
 
     program->events++;
     program->readings += !skipped;
     if (!skipped) {
-        clp_light_read(program->thread, program->steps[place], program->now);
+        clp_light_read(program->thread, program->always[place], program->now);
         program->slow += program->thread->light.long_enough;
     }
     return skipped;
@@ -94,7 +108,7 @@ static bool skips(struct program *program, int place)
 static void done(struct program *program, int place, bool skipped, enum clp_light_kind kind)
 {
     if (!skipped) {
-        program->steps[place] = clp_light_go_on(program->thread, kind);
+        program->always[place] = clp_light_go_on(program->thread, kind);
         pass(program, program->inside);
         clp_light_end_event(program->thread, program->now);
     }
@@ -109,15 +123,9 @@ static void line(struct program *program, int number, uint64_t ticks)
 
     clp_engine_line(thread, number, skipped ? thread->light.read : program->now);
     done(program, number, skipped, CLP_LIGHT_LINE);
-    pass(program, thread->light.phase == CLP_LIGHT_BURST ? ticks + ticks * program->slowness / 100 : ticks);
+    pass(program, ticks);
     program->truth[number] += ticks;
     program->hits[number]++;
-}
-
-static uint64_t random_below(struct program *program, uint64_t end)
-{
-    program->random = program->random * 6364136223846793005u + 1442695040888963407u;
-    return (program->random >> 33) % end;
 }
 
 /* A line of about so many ticks. */
@@ -132,17 +140,16 @@ static void end_body(struct program *program)
     clp_engine_leave(program->thread, program->now);
 }
 
-/* A line begins with an event that takes no part in bursts and gaps: what follows it is timed at each visit. */
+/* A line begins with an event of another tracer, which takes no part: what follows it is timed at each visit. */
 static void line_apart(struct program *program, int number, uint64_t ticks)
 {
     struct clp_thread *thread = program->thread;
 
-    clp_light_count(thread);
     clp_light_time_rest(thread, program->now);
     clp_engine_line(thread, number, program->now);
     pass(program, program->inside);
     clp_light_end_event(thread, program->now);
-    pass(program, ticks);
+    pass(program, program->costs[0] + ticks);
     program->truth[number] += ticks;
     program->hits[number]++;
 }
@@ -227,28 +234,67 @@ Test(light, the_first_intervals_are_exact)
     end(&program);
 }
 
+/* Where the system gives no thread for ticks, nothing is lost. */
+Test(light, without_ticks_each_event_reads_the_clock)
+{
+    struct program program;
+
+    begin(&program, 1000);
+    for (int i = 0; i < 5000; i++)
+        about(&program, 0, 30);
+    program.ticks.last = CLP_LIGHT_NO_TICKS;
+    program.next_tick = UINT64_MAX;
+    uint64_t readings = program.readings;
+    double before = (double)program.truth[1];
+    for (int i = 0; i < 5000; i++)
+        about(&program, 1, 30);
+    end_body(&program);
+    cr_expect_eq(program.readings, readings + 5000);
+    cr_expect_eq(self_of(&program, 1), (double)program.truth[1] - before);
+    cr_expect_lt(percent_off(self_of(&program, 0), (double)program.truth[0]), 20);
+    end(&program);
+}
+
+/* Shares of ticks vary by chance: by 0.2 points here, where ticks meet the lines 50,000 times. */
 Test(light, few_events_read_the_clock_and_shares_are_right)
 {
     static const uint64_t lengths[LINES] = {15, 20, 35, 50, 80, 120, 400, 1500};
     struct program program;
 
     begin(&program, 1000);
-    for (int i = 0; i < 500000; i++) {
-        if (i == 100000) {
-            cr_expect_lt((double)program.readings, 0.16 * (double)program.events);
-            cr_expect_gt((double)program.readings, 0.12 * (double)program.events);
-        }
-        if (i == 200000)
-            program.events = program.readings = 0;
+    for (int i = 0; i < 500000; i++)
         for (int j = 0; j < LINES; j++)
             about(&program, j, lengths[j]);
-    }
     end_body(&program);
-    cr_expect_lt(worst_share(&program), 0.5);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
-    cr_expect_lt((double)program.readings, 0.04 * (double)program.events);
-    cr_expect_gt((double)program.readings, 0.03 * (double)program.events);
+    cr_expect_lt(worst_share(&program), 0.8);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 0.1);
+    cr_expect_lt((double)program.readings, 0.02 * (double)program.events);
     end(&program);
+}
+
+/* On average of many runs the shares are right: what remains is a twentieth of what single runs vary by. */
+Test(light, shares_are_right_on_average)
+{
+    double off[3] = {0};
+
+    for (int i = 0; i < 400; i++) {
+        struct program program;
+        begin(&program, 100);
+        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        program.inside = 300;
+        for (int j = 0; j < 5000; j++) {
+            about(&program, 0, 100);
+            about(&program, 1, 200);
+            if (j % 4 == 0) /* timed at each visit */
+                about(&program, 2, 3000);
+        }
+        end_body(&program);
+        for (int j = 0; j < 3; j++)
+            off[j] += 100 * (self_of(&program, j) / sum(&program) - (double)program.truth[j] / true_sum(&program)) / 400;
+        end(&program);
+    }
+    for (int j = 0; j < 3; j++)
+        cr_expect_lt(fabs(off[j]), 0.3, "line %d: %f points", j, off[j]);
 }
 
 Test(light, what_events_cost_is_left_out)
@@ -259,13 +305,13 @@ Test(light, what_events_cost_is_left_out)
     set_costs(&program, 7, 31);
     program.inside = 300;
     run_short_lines(&program);
-    cr_expect_lt(worst_share(&program), 0.5);
+    cr_expect_lt(worst_share(&program), 2);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
     end(&program);
 }
 
-/* The program, not its events, takes half as long again in bursts. In the calibration events took half as long as now. */
-Test(light, how_slow_the_program_is_in_bursts_is_learned)
+/* In the calibration events took half as long as now. */
+Test(light, what_events_cost_follows_the_pace)
 {
     struct program program;
 
@@ -274,36 +320,38 @@ Test(light, how_slow_the_program_is_in_bursts_is_learned)
     program.costs[0] = 14;
     program.costs[1] = 62;
     program.engine.costs.pace = 2 * CLP_PACE_ONE;
-    program.inside = 300;
-    program.slowness = 50;
     run_short_lines(&program);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
-    cr_expect_lt(worst_share(&program), 0.5);
+    cr_expect_lt(worst_share(&program), 2);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
     end(&program);
 }
 
-/* Gaps seem to hold no work at all, as if events cost more than they did. Bursts then count as ever. */
-Test(light, costs_that_are_too_large_do_not_spoil_what_is_learned)
+/* Events cost more that read the clock, where lines are timed at each visit. */
+Test(light, readings_are_charged_where_they_are)
 {
     struct program program;
 
     begin(&program, 0);
-    set_costs(&program, 500, 0);
-    program.costs[0] = 7;
-    run_short_lines(&program);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
+    set_costs(&program, 7, 500);
+    program.inside = 300;
+    for (int i = 0; i < 100000; i++) {
+        about(&program, 0, 100);
+        about(&program, 1, 2500);
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off(self_of(&program, 1), (double)program.truth[1]), 0.1);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
     end(&program);
 }
 
-/* Half of the events take no part in bursts and gaps, as where generators begin. */
-Test(light, events_that_take_no_part_do_not_spoil_what_is_learned)
+/* Half of the events are another tracer's, as where generators begin. */
+Test(light, events_that_take_no_part_are_exact)
 {
     struct program program;
 
     begin(&program, 0);
     set_costs(&program, 7, 31);
     program.inside = 300;
-    program.slowness = 50;
     for (int i = 0; i < 1000000; i++) {
         about(&program, 0, 60);
         if (random_below(&program, 2) == 0)
@@ -315,38 +363,45 @@ Test(light, events_that_take_no_part_do_not_spoil_what_is_learned)
     end(&program);
 }
 
-/* Stays of half a millisecond in bursts and in gaps are left out alike. */
-Test(light, stays_of_half_a_millisecond_do_not_spoil_what_is_learned)
+/* Such events are timed also where they have met a tick, and so read the clock like others (moments.c). */
+Test(light, events_that_take_no_part_are_exact_at_ticks)
 {
     struct program program;
 
-    begin(&program, 1000);
-    for (int i = 0; i < 2000000; i++) {
+    begin(&program, 0);
+    program.always[1] = false;
+    for (int i = 0; i < 1000000; i++) {
         about(&program, 0, 60);
-        line(&program, 1, random_below(&program, 10000) == 0 ? MILLI / 2 : 60);
+        bool skipped = skips(&program, 1);
+        clp_light_time_rest(program.thread, program.now);
+        clp_engine_line(program.thread, 1, program.now);
+        if (!skipped)
+            (void)clp_light_go_on(program.thread, CLP_LIGHT_LINE);
+        pass(&program, 20);
+        program.truth[1] += 20;
+        program.hits[1]++;
     }
     end_body(&program);
-    cr_expect_lt(percent_off(self_of(&program, 0), (double)program.truth[0]), 3);
+    cr_expect_eq(self_of(&program, 1), (double)program.truth[1]);
     end(&program);
 }
 
 /* The body has events that nobody counts, because no window is open for its function. */
-Test(light, events_that_nobody_counts_do_not_spoil_what_is_learned)
+Test(light, events_that_nobody_counts_do_no_harm)
 {
     struct program program;
 
     begin(&program, 1000);
-    program.slowness = 50;
     for (int i = 0; i < 100000; i++) {
         about(&program, 0, 60);
         for (int j = 0; j < 9; j++) {
             done(&program, 1, skips(&program, 1), CLP_LIGHT_LINE);
-            pass(&program, program.thread->light.phase == CLP_LIGHT_BURST ? 90 : 60);
+            pass(&program, 60);
             program.truth[0] += 60;
         }
     }
     end_body(&program);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 3);
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
     end(&program);
 }
 
@@ -362,35 +417,35 @@ static void next_thread(struct program *program)
     clp_engine_enter(program->thread, program->function, "a frame", program->now);
 }
 
-/* What threads have learned is kept when they end, and counts once however many follow. */
-Test(light, how_slow_bursts_are_is_kept_of_threads_that_ended)
+/* Each thread times its own first intervals, and what it counts is kept. */
+Test(light, threads_begin_anew)
 {
     struct program program;
 
     begin(&program, 1000);
-    program.slowness = 50;
-    run_short_lines(&program);
-    for (int i = 0; i < 55; i++) {
+    for (int i = 0; i < 5; i++) {
+        uint64_t readings = program.readings;
+        for (int j = 0; j < 999; j++)
+            about(&program, 0, 20);
+        cr_expect_eq(program.readings, readings + 999);
+        end_body(&program);
+        cr_expect_eq(self_of(&program, 0), (double)program.truth[0]);
         next_thread(&program);
-        about(&program, 0, 20);
     }
-    next_thread(&program);
-    run_short_lines(&program);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 2);
     end(&program);
 }
 
-/* Each phase is far longer than a gap, and phases repeat in step. */
+/* A phase takes about as long as there is between two ticks, and phases repeat in step. */
 Test(light, phases_get_their_share)
 {
     struct program program;
 
     begin(&program, 1000);
     for (int i = 0; i < 2000; i++)
-        for (int j = 0; j < 2048; j++)
+        for (int j = 0; j < 400; j++)
             about(&program, i % 4, (uint64_t)(20 << i % 4));
     end_body(&program);
-    cr_expect_lt(worst_share(&program), 1);
+    cr_expect_lt(worst_share(&program), 2);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
     end(&program);
 }
@@ -413,25 +468,27 @@ Test(light, a_long_stay_is_never_lost)
         double usual = 59999 * 100.0;
         cr_expect_lt(percent_off(self_of(&program, 2) - usual, 50 * MILLI), 2, "%d", stay);
         cr_expect_lt(self_of(&program, 0) + self_of(&program, 1), 6 * MILLI);
+        double error = clp_light_error(&program.thread->blocks[program.function]->light[2]);
+        cr_expect_lt(error, MILLI, "the stay is known but for its ends");
         end(&program);
     }
 }
 
-/* What ran since the last reading is not part of the stay. */
-Test(light, a_long_stay_begins_behind_other_events)
+/* Stays of some ticks get what is theirs, and lines behind and before them, too. */
+Test(light, stays_of_half_a_millisecond_are_right)
 {
-    for (int stay = 0; stay < 40; stay++) {
-        struct program program;
-        begin(&program, 1000);
-        for (int i = 0; i < 6000; i++) {
-            about(&program, 0, 1500);
-            about(&program, 1, 1500);
-            line(&program, 2, i == 3000 + 37 * stay ? 5 * MILLI : 100);
-        }
-        end_body(&program);
-        cr_expect_lt(percent_off(self_of(&program, 2) - 5999 * 100.0, 5 * MILLI), 4, "%d", stay);
-        end(&program);
+    struct program program;
+
+    begin(&program, 1000);
+    for (int i = 0; i < 2000000; i++) {
+        about(&program, 0, 60);
+        line(&program, 1, random_below(&program, 10000) == 0 ? MILLI / 2 : 60);
     }
+    end_body(&program);
+    cr_expect_lt(percent_off(self_of(&program, 0), (double)program.truth[0]), 3);
+    cr_expect_lt(percent_off(self_of(&program, 1), (double)program.truth[1]), 2);
+    cr_expect_gt(program.thread->blocks[program.function]->cells[1].max, 0);
+    end(&program);
 }
 
 /* Of lines that usually are long none is left out. */
@@ -452,8 +509,8 @@ Test(light, long_lines_are_exact)
     end(&program);
 }
 
-/* The error that is told is below 2 standard errors in 19 of 20 cases: here in 80 at least of 100, as the groups of
- * a case are few. It is not told too large either, unless the line has most of the time: the sum of all is known better. */
+/* The error that is told is below 2 standard errors in 19 of 20 cases: here in 93 at least of 100. It is not told too large
+ * either, unless the line has most of the time. */
 Test(light, the_error_is_told)
 {
     int right = 0;
@@ -462,7 +519,7 @@ Test(light, the_error_is_told)
     for (int i = 0; i < 100; i++) {
         struct program program;
         begin(&program, 100);
-        program.thread->light.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
         for (int j = 0; j < 30000; j++) {
             about(&program, 0, 500);
             line(&program, 1, random_below(&program, 10) == 0 ? 1000 : 50);
@@ -475,9 +532,9 @@ Test(light, the_error_is_told)
         off += distance * distance;
         end(&program);
     }
-    cr_expect_geq(right, 80, "%d", right);
-    cr_expect_lt(told, 3 * off);
-    cr_expect_gt(told, off / 3);
+    cr_expect_geq(right, 93, "%d", right);
+    cr_expect_lt(told, 2 * off);
+    cr_expect_gt(told, off / 2);
 }
 
 static void call(struct program *program, uint64_t ticks)
@@ -515,8 +572,8 @@ Test(light, inclusive_times_are_sums_of_self_times)
     cr_expect_eq(own->cells[1].nested, (int64_t)callee->cells[0].self);
     cr_expect_eq(own->total, own->cells[0].self + own->cells[1].self + callee->cells[0].self);
     cr_expect_eq(callee->cells[0].hits, 500000);
-    cr_expect_lt(percent_off((double)callee->cells[0].self, (double)inner), 1);
-    cr_expect_lt(worst_share(&program), 0.5);
+    cr_expect_lt(percent_off((double)callee->cells[0].self, (double)inner), 4);
+    cr_expect_lt(worst_share(&program), 4);
     end(&program);
 }
 
@@ -528,7 +585,7 @@ Test(light, a_stay_that_goes_on_counts_up_to_now)
     begin(&program, 1000);
     for (int i = 0; i < 5000; i++)
         about(&program, 0, 30);
-    cr_assert_eq(program.thread->light.rate, 0, "in a gap");
+    cr_assert(!program.thread->light.timed);
     line(&program, 1, 5);
     pass(&program, 30 * MILLI);
     end_body(&program);
@@ -536,7 +593,7 @@ Test(light, a_stay_that_goes_on_counts_up_to_now)
     end(&program);
 }
 
-/* What a copy says of a stay that goes on in a burst: ticks of line 1. */
+/* What a copy says of a stay that goes on: ticks of line 1. */
 static uint64_t self_in_copy(struct program *program)
 {
     struct clp_views views;
@@ -550,27 +607,28 @@ static uint64_t self_in_copy(struct program *program)
     return self;
 }
 
-/* A stay counts once if it becomes a long one. So what a copy says before that must not be more than what comes of it:
- * profiles are differences from copies, and would be negative. */
+/* Profiles are differences from copies, and must not be negative. */
 Test(light, a_stay_that_goes_on_never_counts_less_later)
 {
     struct program program;
+    uint64_t before = 0;
 
     begin(&program, 1000);
     for (int i = 0; i < 5000; i++) {
         about(&program, 0, 30);
         about(&program, 1, 30);
     }
-    while (program.thread->light.rate <= CLP_LIGHT_ONE)
-        about(&program, 0, 30);
-    line(&program, 1, 900 * MICRO);
-    cr_assert_gt(program.thread->light.rate, CLP_LIGHT_ONE, "in a burst");
-    uint64_t before = self_in_copy(&program);
-    pass(&program, 200 * MICRO);
-    uint64_t later = self_in_copy(&program);
+    line(&program, 1, 5);
+    for (int i = 0; i < 50; i++) {
+        uint64_t later = self_in_copy(&program);
+        cr_expect_leq(before, later);
+        before = later;
+        pass(&program, 7 * MICRO);
+    }
     end_body(&program);
-    cr_expect_leq(before, later);
-    cr_expect_leq(later, program.thread->blocks[program.function]->cells[1].self);
+    uint64_t at_end = program.thread->blocks[program.function]->cells[1].self;
+    cr_expect_leq(before, at_end);
+    cr_expect_gt(before, at_end - 50 * MICRO, "copies see what ticks have met");
     end(&program);
 }
 
@@ -586,24 +644,25 @@ Test(light, lines_that_are_seldom_long_are_right)
     }
     end_body(&program);
     cr_expect_lt(worst_share(&program), 1.5);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 0.5, "bursts make good what others counted too much");
+    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 0.1);
     end(&program);
 }
 
-/* The look would disturb an interval in the midst of a burst. */
-Test(light, the_pace_is_looked_at_behind_bursts)
+/* The pace is looked at where a tick was met. */
+Test(light, the_pace_is_looked_at)
 {
     struct program program;
 
     begin(&program, 1000);
-    for (int i = 0; i < 26600; i++)
+    for (int i = 0; i < 50000; i++)
         about(&program, 0, 60);
     cr_expect_eq(program.slow, 0, "nobody looks");
     program.engine.pace_next = 0;
-    for (int i = 0; i < 25600; i++)
+    program.readings = 0;
+    for (int i = 0; i < 50000; i++)
         about(&program, 0, 60);
-    cr_expect_geq(program.slow, 99, "once in each row of 256 events");
-    cr_expect_leq(program.slow, 101);
+    cr_expect_eq(program.slow, program.readings);
+    cr_expect_gt(program.slow, 100);
     end_body(&program);
     end(&program);
 }

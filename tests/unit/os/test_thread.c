@@ -2,6 +2,7 @@
 #include "os/thread.h"
 #include <criterion/criterion.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -201,4 +202,35 @@ Test(thread, a_second_thread_ends_being_alone)
     cr_assert_eq(pthread_create(&thread, NULL, ask_whether_alone, &alone), 0);
     cr_assert_eq(pthread_join(thread, NULL), 0);
     cr_expect_not(alone);
+}
+
+/* ---- helpers ---- */
+
+static void note_slack(void *data)
+{
+    int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+
+    __atomic_store_n((int *)data, slack, __ATOMIC_RELAXED);
+}
+
+/* What a helper says of itself when it works: by how many nanoseconds the system may put off its work. */
+static int slack_of_helper(bool punctual)
+{
+    struct clp_pages pages = {0};
+    int slack = 0;
+    struct clp_helper helper = {.work = note_slack, .data = &slack, .interval = 0.001, .pages = &pages,
+                                .punctual = punctual};
+
+    cr_assert_eq(clp_helper_start(&helper), 0);
+    while (__atomic_load_n(&slack, __ATOMIC_RELAXED) == 0)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    clp_helper_stop(&helper);
+    clp_helper_clear(&helper);
+    return slack;
+}
+
+Test(helper, may_be_punctual)
+{
+    cr_expect_eq(slack_of_helper(true), 1);
+    cr_expect_gt(slack_of_helper(false), 1);
 }
