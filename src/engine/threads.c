@@ -120,7 +120,7 @@ struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
 static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
 {
     clp_engine_add_total(&totals->correction, thread->correction);
-    totals->stopped += thread->stopped;
+    totals->stopped += thread->stopped - thread->light.open; /* the program's own, which waits for a tick */
     totals->reads += thread->reads;
     clp_engine_add_total(&totals->others_grown, thread->others_grown);
     clp_engine_add_total(&totals->others_released, thread->others_released);

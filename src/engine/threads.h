@@ -48,7 +48,7 @@ void clp_engine_clear_threads(struct clp_engine *engine);
 /* Sums over all threads, ended ones included. */
 struct clp_engine_totals {
     int64_t correction; /* 1/256 ticks */
-    uint64_t stopped;   /* ticks; of no meaning where not each event reads the clock (light.h) */
+    uint64_t stopped;   /* ticks */
     uint64_t reads;
     int64_t others_grown, others_released;
     struct clp_gc_cell gc_outside;

@@ -331,9 +331,8 @@ static void fill_meta(const struct clp_engine_totals *totals, const struct clp_c
 {
     double nanos_per_tick = wish->nanos_per_tick;
 
-    if ((wish->parts & CLP_PART_LIGHT) == 0) /* what events cost that read no clock is not known */
-        profile->meta.overhead = nanos(clp_costs_ticks(costs, (double)totals->correction) + (double)totals->stopped,
-                                       nanos_per_tick);
+    profile->meta.overhead = nanos(clp_costs_ticks(costs, (double)totals->correction) + (double)totals->stopped,
+                                   nanos_per_tick);
     profile->meta.reads = totals->reads;
     profile->meta.others_grown = not_negative(totals->others_grown);
     profile->meta.others_released = not_negative(totals->others_released);

@@ -5,6 +5,7 @@
 #include "engine/garbage.h"
 #include "engine/light.h"
 #include "engine/reaping.h"
+#include "engine/threads.h"
 #include "engine/view.h"
 #include "helpers.h"
 #include <math.h>
@@ -323,6 +324,22 @@ Test(light, what_events_cost_follows_the_pace)
     run_short_lines(&program);
     cr_expect_lt(worst_share(&program), 2);
     cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
+    end(&program);
+}
+
+/* What readings and charges took is known as with the exact clock. */
+Test(light, what_counting_took_is_known)
+{
+    struct program program;
+    struct clp_engine_totals totals;
+
+    begin(&program, 1000);
+    set_costs(&program, 7, 7);
+    program.inside = 300;
+    run_short_lines(&program);
+    clp_engine_sum(&program.engine, &totals);
+    cr_expect_eq(totals.stopped, program.readings * 300);
+    cr_expect_eq(totals.correction, (int64_t)program.events * 7 * CLP_CORRECTION_ONE);
     end(&program);
 }
 
