@@ -5,7 +5,7 @@
 
 #define FEW 8 /* intervals of a line that are timed in any case */
 #define LONG_LINE 2 /* microseconds */
-#define LONG_STAY 1000 /* microseconds; several times what lies between two ticks */
+#define LONG_STAY 1000 /* microseconds; longer than what lies between two ticks */
 
 void clp_light_turn_on(struct clp_engine *engine, const struct clp_light_ticks *ticks, uint64_t ticks_per_microsecond)
 {
