@@ -353,12 +353,14 @@ subprocess.run([sys.executable, "-c", "import jobs; jobs.work(20)"], check=True)
     assert written(tmp_path) == {"mine.lprof": 33} and not list(tmp_path.glob("*.live"))
 
 
-def test_two_servers_in_one_folder(tmp_path, python):
+@pytest.mark.parametrize("at_once", [True, False])
+def test_two_servers_in_one_folder(tmp_path, python, at_once):
+    """They end at the same time, or one has written its files when the other one ends."""
     (tmp_path / "it.py").write_text("""
 import os, subprocess, sys, time
 subprocess.run([sys.executable, "-c", "import jobs; jobs.work(%s)" % sys.argv[1]], check=True)
 open("done" + sys.argv[1], "w").close()
-while not os.path.exists("go"):
+while not os.path.exists("go" + sys.argv[1]):
     time.sleep(0.01)
 """)
     env = clean_environment({"CLINEPROF": "1"})
@@ -367,8 +369,12 @@ while not os.path.exists("go"):
     end = time.monotonic() + 50
     while time.monotonic() < end and len(list(tmp_path.glob("done*"))) < 2:
         time.sleep(0.02)
-    (tmp_path / "go").touch()
-    told = [process.communicate(timeout=50)[0] for process in both]
+    told = []
+    for process, turns in zip(both, ("3", "10")):
+        (tmp_path / f"go{turns}").touch()
+        if not at_once:
+            told.append(process.communicate(timeout=50)[0])
+    told += [process.communicate(timeout=50)[0] for process in both if at_once]
     assert sorted(written(tmp_path).values()) == [3, 10] and not list(tmp_path.glob("*.live")), told
 
 

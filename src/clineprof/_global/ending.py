@@ -67,6 +67,9 @@ class Ending:
             return first[2], first[1]
         led = _together().led if counts_others else None
         if led is not None and self._has_place():
+            self.began = _together().led_since
+            if self._is_taken():  # by another server, which has ended since
+                self._take_own_name()
             return self._path(), led[0]
         if counts_others and (self.process is None or _is_forked()) and not self.is_server:
             self.is_worker, self.process = True, _boot.core().identity()

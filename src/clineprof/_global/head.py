@@ -9,6 +9,7 @@ one of them has counted something by then, `profile` is switched on, and adds it
 import atexit
 import os
 import sys
+import time
 
 from clineprof import _boot, _children
 from clineprof._global import FALSE, OUTPUT, profile, together
@@ -19,6 +20,7 @@ def begin():
         return
     together.led = together.told() or _new()
     if together.led is not None:
+        together.led_since = time.time()
         together.tell(*together.led)
         atexit.register(_end, os.getpid())
 

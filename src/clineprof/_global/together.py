@@ -13,6 +13,7 @@ from clineprof import _boot, _children
 VARIABLE = "CLINEPROF_FAMILY"
 
 led = None  # (family, outfile) that this process leads since before it used `profile` (head.py); None: it leads none
+led_since = 0  # when that began, as time.time() says
 
 
 def first():
