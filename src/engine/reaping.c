@@ -51,6 +51,7 @@ void clp_engine_reap(struct clp_engine *engine)
             return;
         into->correction += thread->correction;
         into->stopped += thread->stopped;
+        into->light.open += thread->light.open;
         into->reads += thread->reads;
         into->others_grown += thread->others_grown;
         into->others_released += thread->others_released;
