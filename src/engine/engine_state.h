@@ -149,6 +149,11 @@ struct clp_tensor_use {
 enum clp_light_kind { CLP_LIGHT_LINE, CLP_LIGHT_ENTER, CLP_LIGHT_LAST_LINE, CLP_LIGHT_LEAVE, CLP_LIGHT_SUSPEND,
                       CLP_LIGHT_RESUME, CLP_LIGHT_KINDS };
 
+/* What an event of each kind costs more that reads the clock, outside its readings. 1/256 ticks. */
+struct clp_light_costs {
+    int64_t more[CLP_LIGHT_KINDS];
+};
+
 /* What a ticker publishes. Atomic. */
 struct clp_light_ticks {
     uint64_t last;  /* the time of the last tick; CLP_LIGHT_NO_TICKS: there are none */
@@ -282,7 +287,7 @@ struct clp_engine {
     bool logs_lines; /* its line is logged */
     bool has_ranges; /* ranges follow it */
     struct clp_light light; /* what new threads begin with */
-    int64_t light_more[CLP_LIGHT_KINDS]; /* what an event costs more that reads the clock, outside its readings. 1/256 ticks */
+    struct clp_light_costs light_costs;
     uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */

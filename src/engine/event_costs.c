@@ -20,7 +20,7 @@ void clp_engine_time(struct clp_thread *thread, bool timed)
     thread->suspend_ticks = ticks_if(timed, costs->line + costs->suspend.before);
 }
 
-static void copy_costs(struct clp_thread *thread)
+void clp_engine_begin_costs(struct clp_thread *thread)
 {
     const struct clp_costs *costs = &thread->engine->costs;
 
@@ -39,16 +39,11 @@ void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *cos
     if (engine->light.on)
         engine->light.first = FIRST_INTERVALS;
     for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
-        copy_costs(thread);
+        clp_engine_begin_costs(thread);
         thread->light.first = engine->light.first;
         thread->light.ticks = engine->light.ticks;
         thread->light.tick = CLP_LIGHT_READ_NEXT;
     }
-}
-
-void clp_engine_begin_costs(struct clp_thread *thread)
-{
-    copy_costs(thread);
 }
 
 static void set_kinds(int64_t *kinds, const struct clp_costs *costs)
@@ -64,12 +59,10 @@ static void set_kinds(int64_t *kinds, const struct clp_costs *costs)
 void clp_engine_set_reading_costs(struct clp_engine *engine, const struct clp_costs *reading,
                                   const struct clp_costs *costs)
 {
-    int64_t usual[CLP_LIGHT_KINDS];
+    int64_t *more = engine->light_costs.more, usual[CLP_LIGHT_KINDS];
 
-    set_kinds(engine->light_more, reading);
+    set_kinds(more, reading);
     set_kinds(usual, costs);
-    for (int i = 0; i < CLP_LIGHT_KINDS; i++) {
-        double ticks = clp_costs_ticks(reading, (double)engine->light_more[i]);
-        engine->light_more[i] = (int64_t)(ticks * CLP_CORRECTION_ONE) - usual[i];
-    }
+    for (int i = 0; i < CLP_LIGHT_KINDS; i++)
+        more[i] = (int64_t)(clp_costs_ticks(reading, (double)more[i]) * CLP_CORRECTION_ONE) - usual[i];
 }

@@ -124,12 +124,6 @@ static bool times_always(struct clp_thread *thread)
     return cell->timed < FEW || cell->usual / 8 >= thread->light.long_line;
 }
 
-/* Charges the line on top for what an event costs more which reads the clock, outside its readings. */
-static void charge_reading(struct clp_thread *thread, enum clp_light_kind kind)
-{
-    clp_engine_add_cost(thread, thread->engine->light_more[kind]);
-}
-
 bool clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
 {
     struct clp_light *light = &thread->light;
@@ -139,7 +133,7 @@ bool clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
     light->first -= light->first > 0;
     uint64_t tick = clp_light_last_tick(light);
     clp_engine_time(thread, light->times || light->first > 0 || tick == CLP_LIGHT_NO_TICKS);
-    charge_reading(thread, kind);
+    clp_engine_add_cost(thread, thread->engine->light_costs.more[kind]);
     light->tick = light->timed ? CLP_LIGHT_READ_NEXT : tick;
     return times_always(thread);
 }

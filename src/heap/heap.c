@@ -2,6 +2,7 @@
 /* The file is long because the functions on the way of an allocation are inlined into each other. Split into four files,
  * a program that allocates much ran 8 to 13 % more instructions (callgrind, --heap=1). */
 #include "heap.h"
+#include "base/random.h"
 #include <math.h>
 #include <string.h>
 
@@ -10,25 +11,13 @@
 
 /* ---- sampling ---- */
 
-/* xorshift64*: cheap, and good enough to choose blocks by. */
-static double draw_uniform(uint64_t *random)
-{
-    uint64_t x = __atomic_load_n(random, __ATOMIC_RELAXED);
-
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    __atomic_store_n(random, x, __ATOMIC_RELAXED);
-    return ((double)((x * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
 int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random)
 {
     if (__atomic_load_n(random, __ATOMIC_RELAXED) == 0) {
         uint64_t seed = __atomic_add_fetch(&heap->seeds, 1, __ATOMIC_RELAXED);
         __atomic_store_n(random, (seed * UINT64_C(0x9E3779B97F4A7C15)) | 1, __ATOMIC_RELAXED);
     }
-    return (int64_t)(-log(draw_uniform(random)) * (double)clp_heap_interval(heap));
+    return (int64_t)(-log(clp_random_uniform(random)) * (double)clp_heap_interval(heap));
 }
 
 bool clp_heap_choose(struct clp_heap *heap, int64_t *left, uint64_t *random, size_t bytes)

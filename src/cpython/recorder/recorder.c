@@ -79,9 +79,8 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     struct clp_around_costs around = recorder->engine.around;
     bool logs_lines = recorder->engine.logs_lines;
     struct clp_light light = recorder->engine.light;
-    int64_t light_more[CLP_LIGHT_KINDS];
+    struct clp_light_costs light_costs = recorder->engine.light_costs;
 
-    memcpy(light_more, recorder->engine.light_more, sizeof light_more);
     if (clp_thread_here != NULL) {
         clp_tensors_forget(clp_thread_here);
         clp_ranges_end(clp_thread_here);
@@ -98,7 +97,7 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     recorder->engine.around = around;
     recorder->engine.logs_lines = logs_lines;
     recorder->engine.light = light;
-    memcpy(recorder->engine.light_more, light_more, sizeof light_more);
+    recorder->engine.light_costs = light_costs;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
     clp_engine_set_tally_span(&recorder->engine, tally_span);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ticker.h"
+#include "base/random.h"
 #include "engine/light.h"
 #include <math.h>
 #include <pthread.h>
@@ -9,31 +10,23 @@
 #define SHARE 1e-4
 #define SHORTEST 50e-6
 #define LONGEST 500e-6
+/* At least and at most so many times the average */
+#define LEAST 0.5
+#define MOST 1.5
 
 /* Is global because the handler of a fork takes no argument, and cannot be unregistered. */
 static struct clp_ticker *forked;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-#define MOST 1.5 /* times the average */
-
-/* A number from 0.5 to MOST. Marsaglia's xorshift, "Xorshift RNGs", 2003. */
-static double about_one(uint64_t *random)
-{
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    return 0.5 + (MOST - 0.5) * (double)(*random >> 32) / (double)UINT32_MAX;
-}
-
 /* No loop of the program can run in step with the ticks, because what lies between them is random. */
 static void tick(void *data)
 {
     struct clp_ticker *ticker = data;
-
     double usual = fmin(fmax(ticker->run * SHARE, SHORTEST), LONGEST);
+
     __atomic_store_n(&ticker->ticks.last, clp_clock_read(ticker->clock), __ATOMIC_RELAXED);
     __atomic_store_n(&ticker->ticks.apart, clp_clock_ticks(ticker->clock, usual * MOST * 1e9), __ATOMIC_RELAXED);
-    ticker->helper.interval = usual * about_one(&ticker->random);
+    ticker->helper.interval = usual * (LEAST + (MOST - LEAST) * clp_random_uniform(&ticker->random));
     ticker->run += ticker->helper.interval;
 }
 

@@ -298,6 +298,15 @@ Test(light, shares_are_right_on_average)
         cr_expect_lt(fabs(off[j]), 0.3, "line %d: %f points", j, off[j]);
 }
 
+/* Runs short lines, and ends the program. */
+static void expect_right_times(struct program *program)
+{
+    run_short_lines(program);
+    cr_expect_lt(worst_share(program), 2);
+    cr_expect_lt(percent_off(sum(program), true_sum(program)), 1);
+    end(program);
+}
+
 Test(light, what_events_cost_is_left_out)
 {
     struct program program;
@@ -305,10 +314,7 @@ Test(light, what_events_cost_is_left_out)
     begin(&program, 0);
     set_costs(&program, 7, 31);
     program.inside = 300;
-    run_short_lines(&program);
-    cr_expect_lt(worst_share(&program), 2);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
-    end(&program);
+    expect_right_times(&program);
 }
 
 /* In the calibration events took half as long as now. */
@@ -321,10 +327,7 @@ Test(light, what_events_cost_follows_the_pace)
     program.costs[0] = 14;
     program.costs[1] = 62;
     program.engine.costs.pace = 2 * CLP_PACE_ONE;
-    run_short_lines(&program);
-    cr_expect_lt(worst_share(&program), 2);
-    cr_expect_lt(percent_off(sum(&program), true_sum(&program)), 1);
-    end(&program);
+    expect_right_times(&program);
 }
 
 /* What readings and charges took is known as with the exact clock. */
@@ -432,6 +435,24 @@ static void next_thread(struct program *program)
     memset(program->hits, 0, sizeof program->hits);
     program->thread = clp_engine_new_thread(&program->engine, program->now, 0);
     clp_engine_enter(program->thread, program->function, "a frame", program->now);
+}
+
+/* What a thread had not given to any line when it ended is the program's own time. */
+Test(light, what_counting_took_is_known_of_threads_that_ended)
+{
+    struct program program;
+    struct clp_engine_totals totals;
+
+    begin(&program, 1000);
+    program.inside = 300;
+    for (int i = 0; i < 5; i++) {
+        for (int j = 0; j < 20000 + 7 * i; j++)
+            about(&program, 0, 60);
+        next_thread(&program);
+    }
+    clp_engine_sum(&program.engine, &totals);
+    cr_expect_eq(totals.stopped, program.readings * 300);
+    end(&program);
 }
 
 /* Each thread times its own first intervals, and what it counts is kept. */
