@@ -16,6 +16,8 @@
 #define CHECK_PAGES 48
 #define CHECK_TRIES 3
 #define AGAIN_PAGES 16
+/* Giving pages back has a cost of its own beside that of each page: in a virtual machine that of 20 pages and more. */
+#define RELEASE_PAGES 256
 
 static const char *const mode_names[] = {
 #define CLP_MEMORY_TEXT(mode, name) name,
@@ -229,7 +231,7 @@ static void give_pages_back(struct touch *touch, char *block)
     }
 }
 
-/* Measures giving back all pages at once, after touching them again. */
+/* Measures giving back all pages at once, after touching them. */
 static void give_all_back(struct touch *touch, char *block)
 {
     for (size_t at = 0; at < touch->bytes; at += touch->page)
@@ -260,10 +262,24 @@ static bool touch_once(struct touch *touch)
     touch->seen = 0;
     touch_pages(touch, block);
     give_pages_back(touch, block);
-    for (int i = 0; i < CHECK_TRIES; i++)
-        give_all_back(touch, block);
     munmap(block, touch->bytes);
     return true;
+}
+
+/* Ticks for each page of the quickest release; 0: there was no memory to try it with. */
+static double quickest_release(const struct clp_proc *proc, const struct clp_clock *clock)
+{
+    size_t page = (size_t)proc->page_bytes;
+    struct touch touch = {.clock = clock, .page = page, .bytes = RELEASE_PAGES * page,
+                          .release = UINT64_MAX};
+    char *block = map_pages(&touch);
+
+    if (block == NULL)
+        return 0;
+    for (int i = 0; i < CHECK_TRIES; i++)
+        give_all_back(&touch, block);
+    munmap(block, touch.bytes);
+    return (double)touch.release / RELEASE_PAGES;
 }
 
 /* Other threads may change the memory during a pass, and with pss other processes may, by beginning to share a page. So
@@ -273,15 +289,14 @@ struct clp_proc_check clp_proc_check_by(clp_proc_reading *read, const struct clp
 {
     struct clp_proc_check check = {.step = proc->page_bytes};
     size_t page = (size_t)proc->page_bytes;
-    struct touch touch = {read, proc, clock, page, CHECK_PAGES * page,
-                          .change = UINT64_MAX, .release = UINT64_MAX};
+    struct touch touch = {read, proc, clock, page, CHECK_PAGES * page, .change = UINT64_MAX};
 
     for (int i = 0; i < CHECK_TRIES && !check.exact && touch_once(&touch); i++)
         check.exact = touch.seen > CHECK_PAGES * 3 / 4;
     if (!check.exact) /* nothing moved at all: the batch is larger than what was touched */
         check.step = touch.largest != 0 ? touch.largest : touch.bytes;
     check.change_ticks = touch.change == UINT64_MAX ? 0 : touch.change;
-    check.release_ticks = touch.release == UINT64_MAX ? 0 : (double)touch.release / CHECK_PAGES;
+    check.release_ticks = quickest_release(proc, clock);
     return check;
 }
 
@@ -290,12 +305,12 @@ struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct c
     return clp_proc_check_by(clp_proc_read, proc, clock);
 }
 
-uint64_t clp_proc_quickest_change(const struct clp_proc *proc, const struct clp_clock *clock)
+/* UINT64_MAX: there was no memory to try it with. */
+static uint64_t quickest_change(const struct clp_proc *proc, const struct clp_clock *clock)
 {
     size_t page = (size_t)proc->page_bytes;
     struct touch touch = {.clock = clock, .page = page, .bytes = AGAIN_PAGES * page,
                           .change = UINT64_MAX};
-    int kept = errno; /* the program's errno is not ours to change */
     char *block = map_pages(&touch);
 
     if (block != NULL) {
@@ -304,8 +319,20 @@ uint64_t clp_proc_quickest_change(const struct clp_proc *proc, const struct clp_
         give_pages_back(&touch, block);
         munmap(block, touch.bytes);
     }
-    errno = kept;
     return touch.change;
+}
+
+void clp_proc_check_again(const struct clp_proc *proc, const struct clp_clock *clock, bool alone,
+                          struct clp_proc_check *check)
+{
+    int kept = errno; /* the program's errno is not ours to change */
+    double release = quickest_release(proc, clock);
+
+    if (alone)
+        note_quickest(&check->change_ticks, quickest_change(proc, clock));
+    if (release != 0 && release < check->release_ticks)
+        check->release_ticks = release;
+    errno = kept;
 }
 
 /* Reads a short file under /sys or /proc; "" when it cannot be read. */

@@ -42,6 +42,11 @@ uint64_t clp_recorder_rss_span(const struct clp_recorder *recorder)
     return recorder->reading != 0 ? rss_span(recorder) : UINT64_MAX;
 }
 
+static void set_release(struct clp_recorder *recorder)
+{
+    recorder->reach.release_nanos = recorder->memory_check.release_ticks * recorder->clock.rough_nanos;
+}
+
 static void set_reach(struct clp_recorder *recorder)
 {
     double nanos_per_tick = recorder->clock.rough_nanos;
@@ -50,8 +55,8 @@ static void set_reach(struct clp_recorder *recorder)
         .page = recorder->proc.page_bytes,
         .fault = clp_proc_fault_bytes(),
         .huge = clp_proc_huge_page(),
-        .release_nanos = recorder->memory_check.release_ticks * nanos_per_tick,
     };
+    set_release(recorder);
     recorder->use_span = (uint64_t)(FRESH_NANOS / nanos_per_tick);
     recorder->use_span_alone = (uint64_t)(FRESH_NANOS_ALONE / nanos_per_tick);
 }
@@ -188,13 +193,14 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
 /* Tries again how quickly memory can change. What that takes is left out of what the thread uses. */
 static void check_again(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
-    uint64_t quickest = clp_proc_quickest_change(&recorder->proc, &recorder->clock);
+    bool alone = clp_thread_alone();
 
     recorder->check_gap *= 2;
     recorder->check_at = now + recorder->check_gap;
-    recorder->change_margin = CHANGE_MARGIN;
-    if (quickest < recorder->memory_check.change_ticks)
-        recorder->memory_check.change_ticks = quickest;
+    clp_proc_check_again(&recorder->proc, &recorder->clock, alone, &recorder->memory_check);
+    if (alone)
+        recorder->change_margin = CHANGE_MARGIN;
+    set_release(recorder);
     clp_engine_set_rss_span(&recorder->engine, rss_span(recorder));
     (void)take_use(thread, now);
 }
@@ -212,19 +218,13 @@ static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thr
     thread->use_at = now;
 }
 
-/* Is it time to try again? Not with a second thread, which would change memory meanwhile. */
-static bool is_check_due(const struct clp_recorder *recorder, uint64_t now)
-{
-    return now >= recorder->check_at && clp_thread_alone();
-}
-
 /* Does what is done from time to time beside a read. Returns the ticks that it took. */
 static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
     uint64_t start = clp_clock_read(&recorder->clock);
 
     clp_tally_reads_note(thread);
-    if (is_check_due(recorder, now))
+    if (now >= recorder->check_at)
         check_again(recorder, thread, now);
     if (recorder->watch != NULL)
         clp_watch_read(recorder->watch, thread, now);
@@ -315,7 +315,7 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
         now = moment.still != 0 ? clp_clock_read(&recorder->clock) : now;
         read_rss(recorder, thread, now);
         end_read(recorder, &recorder->engine.read_cost, now, &moment);
-        if (CLP_UNLIKELY(recorder->watch != NULL || is_check_due(recorder, now)))
+        if (CLP_UNLIKELY(recorder->watch != NULL || now >= recorder->check_at))
             moment.still += work_beside(recorder, thread, now);
     }
     if (clp_engine_wants_cpu(thread, moment.now))

@@ -101,7 +101,7 @@ Test(page_sizes, resident_memory_is_counted_in_pages)
         cr_expect(proc.page_bytes == page && now.resident != 0 && now.resident % page == 0);
         struct clp_proc_check check = clp_proc_check_by(read_exactly, &proc, &clock);
         cr_expect(check.exact && check.step == page);
-        cr_expect_lt(clp_proc_quickest_change(&proc, &clock), UINT64_MAX);
+        cr_expect(check.change_ticks > 0 && check.release_ticks > 0);
         cr_expect_geq(clp_proc_fault_bytes(), page);
         clp_proc_close(&proc);
     }
