@@ -16,7 +16,7 @@
 #define CHECK_PAGES 48
 #define CHECK_TRIES 3
 #define AGAIN_PAGES 16
-/* Giving pages back has a cost of its own beside that of each page: in a virtual machine that of 20 pages and more. */
+/* Giving back has a cost of its own: that of 10 pages, and of 30 where another thread of the process runs. */
 #define RELEASE_PAGES 256
 
 static const char *const mode_names[] = {
