@@ -163,6 +163,16 @@ struct clp_light_ticks {
 #define CLP_LIGHT_NO_TICKS 0
 #define CLP_LIGHT_READ_NEXT 1 /* in place of the tick that a thread has seen: its next event reads the clock */
 
+/* What a thread keeps of memory where few events read it (light_memory.h). Growth is [0], releases are [1]. */
+struct clp_light_memory {
+    bool known;    /* it was when the interval that runs began */
+    bool wanted;   /* the event that runs reads it, however short the interval that ends is */
+    bool sampled;  /* the interval that ends was timed as one of a burst */
+    int64_t open[2]; /* bytes, with their sign, of lines that nobody knows */
+    uint32_t seen[2], usual[2]; /* changes in the sampled intervals of this burst, and of the last one that had any */
+    uint64_t burst;  /* when it began, by the clock itself */
+};
+
 /* What a thread keeps where not each event reads the clock (light.h). Times by the clock itself, and ticks. */
 struct clp_light {
     uint8_t on;     /* not 0: it is so */
@@ -181,6 +191,7 @@ struct clp_light {
     uint64_t length; /* what the interval that runs counts, as far as it is known */
     uint64_t long_line, long_stay; /* such lines are timed at each visit; a stay was so long if it counts so much */
     uint64_t inside; /* from the first to the last reading of events that read the clock */
+    struct clp_light_memory memory;
     struct clp_light_cell outside;
 };
 

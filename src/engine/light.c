@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "light.h"
 #include "event_costs.h"
+#include "light_memory.h"
 #include <math.h>
 
 #define FEW 8 /* intervals of a line that are timed in any case */
@@ -66,15 +67,6 @@ void clp_light_settle_light(struct clp_thread *thread, uint64_t now)
 
 /* ---- events ---- */
 
-static struct clp_light_cell *cell_of_top(struct clp_thread *thread)
-{
-    const struct clp_activation *top = thread->top;
-
-    if (top->cell == &thread->outside || top->block->light == NULL)
-        return &thread->light.outside;
-    return &top->block->light[clp_engine_line_index(top)];
-}
-
 /* How far what a tick gave a line may be off: a stay of several ticks is known but for its ends. */
 static double unknown_part(const struct clp_light *light)
 {
@@ -87,7 +79,7 @@ static double unknown_part(const struct clp_light *light)
 static void learn(struct clp_thread *thread)
 {
     const struct clp_light *light = &thread->light;
-    struct clp_light_cell *cell = cell_of_top(thread);
+    struct clp_light_cell *cell = clp_light_cell_of_top(thread);
 
     if (light->timed) {
         cell->timed++;
@@ -110,8 +102,9 @@ void clp_light_read(struct clp_thread *thread, bool always, uint64_t now)
     struct clp_light *light = &thread->light;
 
     clp_light_settle_light(thread, now);
-    light->long_enough = light->length >= clp_engine_least_span(thread->engine) || thread->unhooked ||
-                         may_look_at_pace(thread, now);
+    clp_light_memory_begin_event(thread, always);
+    light->long_enough = light->length >= clp_engine_least_span(thread->engine) || light->memory.wanted ||
+                         thread->unhooked || may_look_at_pace(thread, now);
     light->reads = true;
     light->times = always;
     learn(thread);
@@ -119,9 +112,9 @@ void clp_light_read(struct clp_thread *thread, bool always, uint64_t now)
 
 static bool times_always(struct clp_thread *thread)
 {
-    const struct clp_light_cell *cell = cell_of_top(thread);
+    const struct clp_light_cell *cell = clp_light_cell_of_top(thread);
 
-    return cell->timed < FEW || cell->usual / 8 >= thread->light.long_line;
+    return cell->timed < FEW || cell->usual / 8 >= clp_light_memory_long_line(thread);
 }
 
 bool clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
@@ -129,8 +122,9 @@ bool clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
     struct clp_light *light = &thread->light;
 
     light->wants = light->reads = false;
-    light->length = 0; /* also where nobody counted the event, so that no interval ended */
     light->first -= light->first > 0;
+    clp_light_memory_end_event(thread);
+    light->length = 0; /* also where nobody counted the event, so that no interval ended */
     uint64_t tick = clp_light_last_tick(light);
     clp_engine_time(thread, light->times || light->first > 0 || tick == CLP_LIGHT_NO_TICKS);
     clp_engine_add_cost(thread, thread->engine->light_costs.more[kind]);
@@ -149,6 +143,7 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now)
         clp_light_end_event(thread, now);
     } else {
         clp_light_settle_light(thread, now);
+        clp_light_memory_begin_event(thread, false);
         learn(thread);
     }
     clp_light_read_next(thread);

@@ -25,6 +25,16 @@
 
 #include "hot.h"
 
+/* The cell of the line on top. */
+static inline struct clp_light_cell *clp_light_cell_of_top(struct clp_thread *thread)
+{
+    const struct clp_activation *top = thread->top;
+
+    if (top->cell == &thread->outside || top->block->light == NULL)
+        return &thread->light.outside;
+    return &top->block->light[clp_engine_line_index(top)];
+}
+
 /* Lets threads that are made from now on read the clock seldom; each event does while there are no ticks. The costs of the
  * engine must be unknown, or be set anew. */
 void clp_light_turn_on(struct clp_engine *engine, const struct clp_light_ticks *ticks, uint64_t ticks_per_microsecond);

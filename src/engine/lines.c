@@ -234,6 +234,7 @@ static void merge_light(struct clp_light_cell *into, const struct clp_light_cell
     if (from->timed != 0)
         into->usual = from->usual;
     into->squares += from->squares;
+    into->memory_squares += from->memory_squares;
 }
 
 static void merge_devices(struct clp_device_cell *into, const struct clp_device_cell *from)
@@ -311,6 +312,7 @@ static void subtract_light(struct clp_light_cell *from, const struct clp_light_c
 {
     from->timed -= base->timed;
     from->squares -= base->squares;
+    from->memory_squares -= base->memory_squares;
 }
 
 static void subtract_devices(struct clp_device_cell *from, const struct clp_device_cell *base)

@@ -123,11 +123,12 @@ struct clp_device_cell {
     uint64_t launches; /* number of these kernels and copies */
 };
 
-/* How well the self time of a line is known where not each event reads the clock. */
+/* How well the self time and the memory of a line are known where not each event reads the clock. */
 struct clp_light_cell {
     uint32_t timed; /* intervals that were timed */
     uint32_t usual; /* ticks of such intervals in 1/8, the newest counting most */
     double squares; /* of what the line got at each tick, as far as it is not known */
+    double memory_squares; /* of the bytes that it got though they may be other lines' */
 };
 
 /* What a block may have besides times. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resident.h"
 #include "hot.h"
+#include "light_memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss)
     engine->knows_rss = true;
     set_rss(thread, rss, rss);
     thread->last_rss = rss;
+    thread->light.memory.known = true;
     thread->read_span = clp_engine_read_span(engine);
 }
 
@@ -65,7 +67,7 @@ uint64_t clp_read_cost_of(struct clp_read_cost *cost, uint64_t ticks)
 
 static void take_rss(struct clp_thread *thread, int64_t rss, int64_t own)
 {
-    set_rss(thread, rss, own);
+    set_rss(thread, rss, thread->light.on ? clp_light_memory_take(thread, own) : own);
     if (thread->rss != thread->last_rss)
         clp_engine_make_special(thread);
 }
@@ -159,6 +161,8 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
     engine->rss = rss;
     engine->knows_rss = true;
     engine->open_count = 0;
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
         thread->changes = engine->changes;
+        thread->light.memory.known = true;
+    }
 }

@@ -8,7 +8,9 @@
  * itself (struct clp_rss_bounds). The rest stays open for threads whose last read lies further back, because
  * they may have done it. What no thread takes is counted as a change by other threads. A thread in which
  * nothing selected runs has mostly not read for long, and could take anything. So what it takes belongs to no
- * other thread, but stays open too. */
+ * other thread, but stays open too.
+ *
+ * Where few events read memory, see light_memory.h. */
 #ifndef CLP_RESIDENT_H
 #define CLP_RESIDENT_H
 
@@ -29,7 +31,7 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
 /* Is memory to be read for an event at `now`? */
 static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_t now)
 {
-    return clp_engine_length(thread, now) >= thread->engine->rss_span;
+    return clp_engine_length(thread, now) >= thread->engine->rss_span || thread->light.memory.wanted;
 }
 
 /* Takes a resident size that was read just before an event, while the process had no other thread. */
