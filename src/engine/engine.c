@@ -36,9 +36,10 @@ void clp_engine_clear(struct clp_engine *engine)
 
 /* ---- intervals and stays ---- */
 
-static void note_rss_change(struct clp_rss_cell *cell, int64_t change)
+/* `largest` is how much of the change was seen at once. */
+static void note_rss_change(struct clp_rss_cell *cell, int64_t change, int64_t seen)
 {
-    int64_t size = change < 0 ? -change : change;
+    int64_t size = seen < 0 ? -seen : seen;
     int64_t largest = cell->largest < 0 ? -cell->largest : cell->largest;
 
     if (change > 0)
@@ -46,7 +47,7 @@ static void note_rss_change(struct clp_rss_cell *cell, int64_t change)
     else
         cell->released -= change;
     if (size > largest)
-        cell->largest = change;
+        cell->largest = seen;
 }
 
 static bool on_line(const struct clp_thread *thread)
@@ -100,8 +101,11 @@ static INLINE void end_stay(struct clp_thread *thread)
     top->carried += ticks > correction ? (uint64_t)(ticks - correction) : 0;
     if ((int64_t)top->carried > cell->max && clp_light_knows_longest(thread, top->carried))
         cell->max = (int64_t)top->carried;
-    if (thread->rss != top->start_rss)
-        note_rss_change(rss_cell(top), thread->rss - top->start_rss);
+    if (thread->rss != top->start_rss) {
+        int64_t change = thread->rss - top->start_rss;
+        note_rss_change(rss_cell(top), change, change - thread->light.memory.shared);
+        thread->light.memory.shared = 0;
+    }
 }
 
 static inline void begin_line(struct clp_thread *thread, struct clp_cell *cell)

@@ -163,14 +163,20 @@ struct clp_light_ticks {
 #define CLP_LIGHT_NO_TICKS 0
 #define CLP_LIGHT_READ_NEXT 1 /* in place of the tick that a thread has seen: its next event reads the clock */
 
-/* What a thread keeps of memory where few events read it (light_memory.h). Growth is [0], releases are [1]. */
+/* What a thread keeps of memory where few events read it (light_memory.h). Bytes have their sign: growth is positive. */
 struct clp_light_memory {
     bool known;    /* it was when the interval that runs began */
     bool wanted;   /* the event that runs reads it, however short the interval that ends is */
     bool sampled;  /* the interval that ends was timed as one of a burst */
-    int64_t open[2]; /* bytes, with their sign, of lines that nobody knows */
-    uint32_t seen[2], usual[2]; /* changes in the sampled intervals of this burst, and of the last one that had any */
-    uint64_t burst;  /* when it began, by the clock itself */
+    int64_t open;  /* bytes that changed before this burst, less what its lines got for them so far */
+    int64_t next;  /* bytes that have changed since then; the next burst is about them */
+    int64_t due;   /* what earlier bursts left */
+    int64_t shared; /* what the stay on top got of all this */
+    uint64_t seen, usual; /* bytes of the changes in this burst, and in the last one that had any */
+    uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
+    uint64_t at;     /* when the interval that runs began, by the clock itself */
+    uint64_t between, within; /* ticks that were not timed since the burst began, and those of its intervals */
+    double usual_between, usual_within; /* of a burst, on average of the latest ones */
 };
 
 /* What a thread keeps where not each event reads the clock (light.h). Times by the clock itself, and ticks. */

@@ -23,7 +23,7 @@ void clp_light_turn_on(struct clp_engine *engine, const struct clp_light_ticks *
 
 void clp_light_begin(struct clp_thread *thread, uint64_t now)
 {
-    thread->light.read = now;
+    thread->light.read = thread->light.memory.at = now;
     thread->light.last = thread->last;
 }
 

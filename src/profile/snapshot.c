@@ -3,22 +3,26 @@
 #include "base/buf.h"
 #include "engine/charges.h"
 #include "engine/light.h"
+#include "engine/light_memory.h"
 #include "callees.h"
 #include "missed.h"
 #include "named.h"
 #include "snapshot_calls.h"
 
-/* In 19 of 20 lines the error of the time is below so many standard errors. */
+/* In 19 of 20 lines the error is below so many standard errors. */
 #define LIGHT_ERRORS 2
 
-/* Turns ticks into nanoseconds, limited to 0 .. UINT64_MAX: a damaged live file may hold any number. */
+/* Limits a number to 0 .. UINT64_MAX: a damaged live file may hold any. */
+static uint64_t limited(double number)
+{
+    if (!(number > 0))
+        return 0;
+    return number + 0.5 < 0x1p64 ? (uint64_t)(number + 0.5) : UINT64_MAX;
+}
+
 static uint64_t nanos(double ticks, double nanos_per_tick)
 {
-    double rounded = ticks * nanos_per_tick + 0.5;
-
-    if (!(ticks > 0))
-        return 0;
-    return rounded < 0x1p64 ? (uint64_t)rounded : UINT64_MAX;
+    return limited(ticks * nanos_per_tick);
 }
 
 /* Turns ticks into nanoseconds, but never turns a positive time into 0. */
@@ -149,6 +153,8 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
         measures.released = (uint64_t)rss->released;
         measures.self_increment = rss->self_increment;
         measures.largest = rss->largest;
+        if (block->light != NULL)
+            measures.increment_error = limited(LIGHT_ERRORS * clp_light_memory_error(&block->light[line]));
     }
     if (block->heap != NULL) {
         measures.allocated = block->heap[line].allocated;

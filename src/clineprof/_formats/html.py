@@ -235,7 +235,8 @@ def _exactness(meta):
     return "%s, read %s times, %s%s%s" % (
         _KINDS.get(kind, kind), texts.count(meta["reads"]), exact,
         "; the profiler's own %s left out" % texts.size(own) if own else "",
-        "; other threads, while a line ran: grown %s, released %s" % (
+        "; %s: grown %s, released %s" % (
+            "other threads, or between reads" if "light" in (meta.get("tracer") or "") else "other threads, while a line ran",
             texts.size(grown), texts.size(released)) if grown or released else "")
 
 

@@ -280,6 +280,9 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
     into->others_released = from->others_released;
     clp_live_limit(&into->others_grown);
     clp_live_limit(&into->others_released);
+    clp_live_limit(&into->light.memory.open);
+    clp_live_limit(&into->light.memory.next);
+    clp_live_limit(&into->light.memory.due);
     into->gc_outside = from->gc_outside;
     tidy_gc(&into->gc_outside);
     into->rss = has_memory(reader) ? from->rss : 0;

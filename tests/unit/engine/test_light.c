@@ -4,7 +4,9 @@
 #include "engine/event_costs.h"
 #include "engine/garbage.h"
 #include "engine/light.h"
+#include "engine/light_memory.h"
 #include "engine/reaping.h"
+#include "engine/resident.h"
 #include "engine/threads.h"
 #include "engine/view.h"
 #include "helpers.h"
@@ -33,6 +35,8 @@ struct program {
     uint64_t inside;             /* .. and from its first to its last reading */
     uint64_t truth[LINES], hits[LINES]; /* by line: time without what events cost, and how often it began */
     bool always[PLACES];
+    int64_t rss, changed[LINES]; /* the size of the process; bytes that lines changed */
+    uint64_t reads;
     uint64_t readings, events, slow; /* readings; events; readings after which the event takes the slow way */
 };
 
@@ -46,8 +50,8 @@ static uint32_t add(struct program *program, const char *name)
     return number;
 }
 
-/* Starts a program whose events cost nothing. `first` intervals are timed at the start. */
-static void begin(struct program *program, int64_t first)
+/* Makes the engine for a program whose events cost nothing. */
+static void begin_engine(struct program *program, int64_t first)
 {
     struct clp_mem *mem = test_mem_init(&program->test, 0);
 
@@ -62,8 +66,29 @@ static void begin(struct program *program, int64_t first)
     program->callee = add(program, "g");
     for (int i = 0; i < PLACES; i++)
         program->always[i] = true;
-    program->thread = clp_engine_new_thread(&program->engine, program->now, 0);
+}
+
+static void begin_thread(struct program *program)
+{
+    program->thread = clp_engine_new_thread(&program->engine, program->now, program->rss);
     clp_engine_enter(program->thread, program->function, "a frame", program->now);
+}
+
+/* Starts a program. `first` intervals are timed at the start. */
+static void begin(struct program *program, int64_t first)
+{
+    begin_engine(program, first);
+    begin_thread(program);
+}
+
+/* The same, with memory. No line shorter than half a microsecond changes it. */
+static void begin_with_memory(struct program *program, int64_t first)
+{
+    begin_engine(program, first);
+    program->rss = 100 << 20;
+    program->engine.parts |= CLP_PART_MEMORY;
+    program->engine.rss_span = MICRO / 2;
+    begin_thread(program);
 }
 
 static uint64_t random_below(struct program *program, uint64_t end)
@@ -101,6 +126,10 @@ static bool skips(struct program *program, int place)
     program->readings += !skipped;
     if (!skipped) {
         clp_light_read(program->thread, program->always[place], program->now);
+        if (program->thread->light.long_enough && clp_engine_wants_rss(program->thread, program->now)) {
+            clp_engine_note_rss(program->thread, program->rss);
+            program->reads++;
+        }
         program->slow += program->thread->light.long_enough;
     }
     return skipped;
@@ -138,6 +167,10 @@ static void about(struct program *program, int number, uint64_t ticks)
 /* The body is left, so that all its lines are complete. */
 static void end_body(struct program *program)
 {
+    if (program->engine.rss_span != UINT64_MAX) {
+        clp_light_read(program->thread, true, program->now);
+        clp_engine_note_rss(program->thread, program->rss);
+    }
     clp_engine_leave(program->thread, program->now);
 }
 
@@ -728,4 +761,167 @@ Test(light, collections_are_exact)
     cr_expect_eq(gc[1].runs, 207);
     cr_expect_lt(percent_off(self_of(&program, 1), (double)(ticks + program.truth[1])), 1);
     end(&program);
+}
+
+/* ---- memory ---- */
+
+#define PAGE 4096
+
+/* A line of about so many ticks that changes memory. */
+static void changes(struct program *program, int number, uint64_t ticks, int64_t bytes)
+{
+    about(program, number, ticks);
+    program->rss += bytes;
+    program->changed[number] += bytes;
+}
+
+static const struct clp_rss_cell *memory_of(const struct program *program, int number)
+{
+    return &program->thread->blocks[program->function]->rss[number];
+}
+
+static double increment_of(const struct program *program, int number)
+{
+    return (double)memory_of(program, number)->self_increment;
+}
+
+/* Whatever happens, no byte is lost or counted twice. */
+static void expect_all_bytes(const struct program *program)
+{
+    int64_t counted = clp_light_memory_left(program->thread), all = 0;
+
+    for (int i = 0; i < LINES; i++) {
+        counted += memory_of(program, i)->self_increment;
+        all += program->changed[i];
+    }
+    cr_expect_eq(counted, all, "%ld of %ld", (long)counted, (long)all);
+}
+
+/* Line 1 has most of the time, line 2 and line 4 all of the growth. */
+Test(light, memory_goes_to_the_lines_that_change_it)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 300000; i++) {
+        about(&program, 0, 30);
+        about(&program, 1, 1500);
+        changes(&program, 2, 700, i % 3 == 0 ? PAGE : 0);
+        about(&program, 3, 100);
+        changes(&program, 4, 700, i % 5 == 0 ? 2 * PAGE : 0);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    cr_expect_eq(increment_of(&program, 0) + increment_of(&program, 1) + increment_of(&program, 3), 0);
+    cr_expect_lt(percent_off(increment_of(&program, 2), (double)program.changed[2]), 5, "%g of %g", increment_of(&program, 2), (double)program.changed[2]);
+    cr_expect_lt(percent_off(increment_of(&program, 4), (double)program.changed[4]), 5, "%g of %g", increment_of(&program, 4), (double)program.changed[4]);
+    cr_expect_eq(memory_of(&program, 2)->largest, PAGE, "a share is no change that was seen at once");
+    cr_expect_lt(program.reads, program.events / 12);
+    end(&program);
+}
+
+Test(light, releases_go_to_the_lines_that_release)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 300000; i++) {
+        changes(&program, 0, 900, 3 * PAGE);
+        about(&program, 1, 60);
+        changes(&program, 2, 900, i % 2 != 0 ? -4 * PAGE : 0);
+        changes(&program, 3, 900, -PAGE);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    const struct clp_rss_cell *grows = memory_of(&program, 0), *two = memory_of(&program, 2);
+    cr_expect_eq(grows->released + two->grown + memory_of(&program, 3)->grown, 0);
+    cr_expect_lt(percent_off((double)two->released, -(double)program.changed[2]), 5, "%g of %g", (double)two->released, -(double)program.changed[2]);
+    /* what is seen between reads is what has grown less what was released */
+    cr_expect_geq(increment_of(&program, 0), -increment_of(&program, 2) - increment_of(&program, 3) - (1 << 20));
+    end(&program);
+}
+
+Test(light, lines_that_seldom_change_memory_get_it)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 1000000; i++) {
+        about(&program, 0, 30);
+        about(&program, 1, 60);
+        if (i % 97 == 0)
+            changes(&program, 2, 1500, PAGE);
+        about(&program, 3, 90);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    cr_expect_eq(increment_of(&program, 0) + increment_of(&program, 1) + increment_of(&program, 3), 0);
+    cr_expect_lt(percent_off(increment_of(&program, 2), (double)program.changed[2]), 15, "%g of %g", increment_of(&program, 2), (double)program.changed[2]);
+    end(&program);
+}
+
+/* Memory is read at both ends of a line that usually lasts long, so it has nothing of what others did before it. */
+Test(light, memory_of_long_lines_is_exact)
+{
+    struct program program;
+
+    begin_with_memory(&program, 0);
+    for (int i = 0; i < 100000; i++) {
+        about(&program, 0, 100);
+        changes(&program, 1, 900, PAGE);
+        if (i % 10 == 0)
+            changes(&program, 2, 20 * MICRO, 5 * PAGE);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    cr_expect_eq(increment_of(&program, 2), (double)program.changed[2]);
+    cr_expect_eq(increment_of(&program, 0), 0);
+    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 2, "%g of %g", increment_of(&program, 1), (double)program.changed[1]);
+    end(&program);
+}
+
+/* A line that is short otherwise takes a gigabyte at once. */
+Test(light, a_long_stay_keeps_its_memory)
+{
+    struct program program;
+    const int64_t large = (int64_t)1 << 30;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 500000; i++) {
+        about(&program, 0, 100);
+        changes(&program, 1, 700, i % 50 == 0 ? PAGE : 0);
+        changes(&program, 2, i == 400000 ? 50 * MILLI : 80, i == 400000 ? large : 0);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    cr_expect_lt(percent_off(increment_of(&program, 2), (double)large), 1, "%g of %g", increment_of(&program, 2), (double)large);
+    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 15, "%g of %g", increment_of(&program, 1), (double)program.changed[1]);
+    end(&program);
+}
+
+/* As the_error_is_told, for memory. */
+Test(light, the_error_of_memory_is_told)
+{
+    int right = 0;
+    double told = 0, off = 0;
+
+    for (int i = 0; i < 100; i++) {
+        struct program program;
+        begin_with_memory(&program, 100);
+        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        for (int j = 0; j < 60000; j++) {
+            about(&program, 0, 300);
+            changes(&program, 1 + (int)random_below(&program, 4), 800, random_below(&program, 6) == 0 ? PAGE : 0);
+        }
+        end_body(&program);
+        double error = clp_light_memory_error(&program.thread->blocks[program.function]->light[1]);
+        double distance = fabs(increment_of(&program, 1) - (double)program.changed[1]);
+        right += distance <= 2 * error;
+        told += error * error;
+        off += distance * distance;
+        end(&program);
+    }
+    cr_expect_geq(right, 93, "%d", right);
+    cr_expect_lt(told, 2 * off, "%g", told / off);
+    cr_expect_gt(told, off / 2, "%g", told / off);
 }
