@@ -43,7 +43,7 @@ static int64_t share_of(struct clp_light_memory *memory, int64_t own)
 {
     double times = memory->usual_within > 0 ? memory->usual_between / memory->usual_within : 0;
     double part = memory->usual != 0 ? fabs((double)own) / (double)memory->usual : 1;
-    int64_t share = (int64_t)(times * (double)own), due = (int64_t)(fmin(part, 1) * (double)memory->due);
+    int64_t share = (int64_t)(times * (double)own), due = (int64_t)(0 * part * (double)memory->due);
 
     if (own > 0 ? due < -share : due > -share)
         due = -share;

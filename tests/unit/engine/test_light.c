@@ -815,7 +815,9 @@ Test(light, memory_goes_to_the_lines_that_change_it)
     cr_expect_eq(increment_of(&program, 0) + increment_of(&program, 1) + increment_of(&program, 3), 0);
     cr_expect_lt(percent_off(increment_of(&program, 2), (double)program.changed[2]), 5, "%g of %g", increment_of(&program, 2), (double)program.changed[2]);
     cr_expect_lt(percent_off(increment_of(&program, 4), (double)program.changed[4]), 5, "%g of %g", increment_of(&program, 4), (double)program.changed[4]);
+    cr_expect_eq(memory_of(&program, 2)->released + memory_of(&program, 4)->released, 0);
     cr_expect_eq(memory_of(&program, 2)->largest, PAGE, "a share is no change that was seen at once");
+    cr_expect_lt(llabs(clp_light_memory_left(program.thread)), program.rss / 100, "what is left is divided in the next burst");
     cr_expect_lt(program.reads, program.events / 12);
     end(&program);
 }
@@ -877,6 +879,45 @@ Test(light, memory_of_long_lines_is_exact)
     cr_expect_eq(increment_of(&program, 2), (double)program.changed[2]);
     cr_expect_eq(increment_of(&program, 0), 0);
     cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 2, "%g of %g", increment_of(&program, 1), (double)program.changed[1]);
+    end(&program);
+}
+
+/* A burst may meet more of it than there was. What is then too much is taken from later growth, and is no release. */
+Test(light, growth_of_unlike_sizes_is_no_release)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 300000; i++) {
+        about(&program, 0, 60);
+        changes(&program, 1, 1500, random_below(&program, 100) == 0 ? 50 * PAGE : PAGE);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    cr_expect_eq(memory_of(&program, 1)->released, 0);
+    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 5);
+    end(&program);
+}
+
+/* Where a read takes a microsecond, lines of five are not worth two reads each. */
+Test(light, reads_are_little_beside_a_line)
+{
+    struct program program;
+
+    begin_with_memory(&program, 0);
+    program.engine.read_cost.least = MICRO;
+    for (int i = 0; i < 100000; i++) {
+        about(&program, 0, 100);
+        changes(&program, 1, 5 * MICRO, i % 3 == 0 ? PAGE : 0);
+        if (i % 100 == 0)
+            changes(&program, 2, 40 * MICRO, PAGE);
+    }
+    uint64_t reads = program.reads;
+    end_body(&program);
+    expect_all_bytes(&program);
+    cr_expect_lt(reads, program.events / 4, "%lu", (unsigned long)reads);
+    cr_expect_eq(increment_of(&program, 2), (double)program.changed[2]);
+    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 2);
     end(&program);
 }
 
