@@ -94,6 +94,16 @@ static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
     return top->block->map->lines[clp_engine_line_index(top)];
 }
 
+/* Notes how long an execution lasted, less what its events cost. For an event that reads no clock the compiler knows that
+ * `ticks` is 0, and leaves this out. */
+static inline __attribute__((always_inline)) void clp_engine_note_longest(struct clp_cell *cell, int64_t ticks, int64_t cost)
+{
+    if (__builtin_constant_p(ticks == 0) && ticks == 0)
+        return;
+    if (ticks - cost > cell->max)
+        cell->max = ticks - cost;
+}
+
 /* A line begins in the body on top, at `at` on the thread's own clock. The line's cell lies `place` bytes
  * behind the start of the function's block. Fails where the stay that ends is not plain (engine.h). */
 static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
@@ -105,8 +115,7 @@ static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place
         return false;
     int64_t ticks = (int64_t)(at - thread->last);
     cell->self += (uint64_t)ticks;
-    if (ticks - thread->line_ticks > cell->max)
-        cell->max = ticks - thread->line_ticks;
+    clp_engine_note_longest(cell, ticks, thread->line_ticks);
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     thread->last = at;
@@ -306,8 +315,8 @@ clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
     if (cell->open != 0) {
         cell->nested -= ticks;
         cell->nested_correction -= cost.before + thread->line_cost;
-    } else if (ticks - thread->leave_ticks > cell->max) {
-        cell->max = ticks - thread->leave_ticks;
+    } else {
+        clp_engine_note_longest(cell, ticks, thread->leave_ticks);
     }
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
