@@ -168,11 +168,12 @@ struct clp_light_memory {
     bool known;    /* it was when the interval that runs began */
     bool wanted;   /* the event that runs reads it, however short the interval that ends is */
     bool sampled;  /* the interval that ends was timed as one of a burst */
+    bool changed;  /* the event that runs has seen a change that is still nobody's */
     int64_t open;  /* bytes that changed before this burst, less what its lines got for them so far */
     int64_t next;  /* bytes that have changed since then; the next burst is about them */
     int64_t due;   /* what earlier bursts left */
     int64_t shared; /* what the stay on top got of all this */
-    uint64_t seen, usual; /* bytes of the changes in this burst, and in the last one that had any */
+    uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in the last one that saw a change */
     uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
     uint64_t at;     /* when the interval that runs began, by the clock itself */
     uint64_t between, within; /* ticks that were not timed since the burst began, and those of its intervals */
