@@ -322,14 +322,13 @@ static uint64_t quickest_change(const struct clp_proc *proc, const struct clp_cl
     return touch.change;
 }
 
-void clp_proc_check_again(const struct clp_proc *proc, const struct clp_clock *clock, bool alone,
+void clp_proc_check_again(const struct clp_proc *proc, const struct clp_clock *clock,
                           struct clp_proc_check *check)
 {
     int kept = errno; /* the program's errno is not ours to change */
     double release = quickest_release(proc, clock);
 
-    if (alone)
-        note_quickest(&check->change_ticks, quickest_change(proc, clock));
+    note_quickest(&check->change_ticks, quickest_change(proc, clock));
     if (release != 0 && release < check->release_ticks)
         check->release_ticks = release;
     errno = kept;

@@ -70,10 +70,9 @@ clp_status clp_proc_read(const struct clp_proc *proc, struct clp_resident *now);
  * 6.16-rc5 it does not: they collect changes for each processor. */
 struct clp_proc_check clp_proc_check(const struct clp_proc *proc, const struct clp_clock *clock);
 
-/* Measures the ticks again while the program runs, and keeps what is quicker. The machine may have been slow at
- * the start. Takes 0.2 ms; the program's memory is then as before. change_ticks is only measured when no other
- * thread can have this one wait (`alone`). */
-void clp_proc_check_again(const struct clp_proc *proc, const struct clp_clock *clock, bool alone,
+/* Measures the ticks again while the program runs, and keeps what is quicker: the machine may have been slow at the
+ * start. Takes 0.2 ms; the program's memory is then as before. */
+void clp_proc_check_again(const struct clp_proc *proc, const struct clp_clock *clock,
                           struct clp_proc_check *check);
 
 /* For tests: clp_proc_check with sizes from `read` instead of the kernel. */

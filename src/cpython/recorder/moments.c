@@ -193,12 +193,10 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
 /* Tries again how quickly memory can change. What that takes is left out of what the thread uses. */
 static void check_again(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
 {
-    bool alone = clp_thread_alone();
-
     recorder->check_gap *= 2;
     recorder->check_at = now + recorder->check_gap;
-    clp_proc_check_again(&recorder->proc, &recorder->clock, alone, &recorder->memory_check);
-    if (alone)
+    clp_proc_check_again(&recorder->proc, &recorder->clock, &recorder->memory_check);
+    if (clp_thread_alone()) /* nothing held it up */
         recorder->change_margin = CHANGE_MARGIN;
     set_release(recorder);
     clp_engine_set_rss_span(&recorder->engine, rss_span(recorder));
