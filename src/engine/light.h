@@ -66,10 +66,17 @@ static inline void clp_light_settle(struct clp_thread *thread, uint64_t now)
         clp_light_settle_light(thread, now);
 }
 
+/* Has an interval or a stay of so many ticks of the thread's own clock certainly lasted most of that time? It is long beside
+ * what lies between two ticks, also where these come late. */
+static inline bool clp_light_is_long(const struct clp_light *light, uint64_t ticks)
+{
+    return ticks >= light->long_stay && ticks / 4 >= __atomic_load_n(&light->ticks->apart, __ATOMIC_RELAXED);
+}
+
 /* Is a stay of so many ticks of the thread's own clock known to have lasted so long? */
 static inline bool clp_light_knows_longest(const struct clp_thread *thread, uint64_t ticks)
 {
-    return !thread->light.on || thread->light.timed || ticks >= thread->light.long_stay;
+    return !thread->light.on || thread->light.timed || clp_light_is_long(&thread->light, ticks);
 }
 
 /* An event that reads the clock has read `now`. `always` as above. Notes the interval that ends. */

@@ -31,11 +31,13 @@ void clp_light_memory_begin_event(struct clp_thread *thread, bool always)
     const struct clp_light *light = &thread->light;
     struct clp_light_memory *memory = &thread->light.memory;
 
+    bool is_long = clp_light_is_long(light, light->length);
+
     memory->sampled = light->timed && !light->times && memory->burst != 0;
     if (!light->timed) {
         memory->known = false;
-        memory->between += light->read - memory->at - (light->length >= light->long_stay ? light->length : 0);
-    } else if (memory->sampled && light->length < light->long_stay) {
+        memory->between += light->read - memory->at - (is_long ? light->length : 0);
+    } else if (memory->sampled && !is_long) {
         memory->within += light->length;
     }
     memory->at = light->read;
@@ -71,7 +73,7 @@ static int64_t share_of(struct clp_light_memory *memory, int64_t own)
 int64_t clp_light_memory_take(struct clp_thread *thread, int64_t own)
 {
     struct clp_light_memory *memory = &thread->light.memory;
-    bool known = memory->known || thread->light.length >= thread->light.long_stay;
+    bool known = memory->known || clp_light_is_long(&thread->light, thread->light.length);
 
     memory->known = true;
     if (!known) {

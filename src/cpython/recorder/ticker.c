@@ -13,10 +13,24 @@
 /* At least and at most so many times the average */
 #define LEAST 0.5
 #define MOST 1.5
+#define TICKS_OF_LATE 16
 
 /* Is global because the handler of a fork takes no argument, and cannot be unregistered. */
 static struct clp_ticker *forked;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Publishes a tick. On a busy machine ticks are late, so what may lie between two of them is the most that did lately. */
+static void publish(struct clp_ticker *ticker, uint64_t nominal)
+{
+    struct clp_light_ticks *ticks = &ticker->ticks;
+    uint64_t now = clp_clock_read(ticker->clock), before = ticks->last;
+    uint64_t apart = ticks->apart - ticks->apart / TICKS_OF_LATE;
+
+    if (before > CLP_LIGHT_READ_NEXT && now - before > apart)
+        apart = now - before;
+    __atomic_store_n(&ticks->apart, apart > nominal ? apart : nominal, __ATOMIC_RELAXED);
+    __atomic_store_n(&ticks->last, now, __ATOMIC_RELEASE);
+}
 
 /* No loop of the program can run in step with the ticks, because what lies between them is random. */
 static void tick(void *data)
@@ -24,8 +38,7 @@ static void tick(void *data)
     struct clp_ticker *ticker = data;
     double usual = fmin(fmax(ticker->run * SHARE, SHORTEST), LONGEST);
 
-    __atomic_store_n(&ticker->ticks.last, clp_clock_read(ticker->clock), __ATOMIC_RELAXED);
-    __atomic_store_n(&ticker->ticks.apart, clp_clock_ticks(ticker->clock, usual * MOST * 1e9), __ATOMIC_RELAXED);
+    publish(ticker, clp_clock_ticks(ticker->clock, usual * MOST * 1e9));
     ticker->helper.interval = usual * (LEAST + (MOST - LEAST) * clp_random_uniform(&ticker->random));
     ticker->run += ticker->helper.interval;
 }
@@ -66,6 +79,7 @@ void clp_ticker_start(struct clp_recorder *recorder)
     ticker->helper.pages = &recorder->pages;
     ticker->helper.own_files = true;
     ticker->helper.punctual = true;
+    ticker->ticks.last = CLP_LIGHT_NO_TICKS; /* nothing has come late in a time without ticks */
     tick(ticker);
     ticker->wanted = clp_helper_start(&ticker->helper) == 0;
     if (!ticker->wanted)
