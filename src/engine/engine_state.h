@@ -175,9 +175,12 @@ struct clp_light_memory {
     int64_t shared; /* what the stay on top got of all this */
     uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in the last one that saw a change */
     uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
-    uint64_t at;     /* when the interval that runs began, by the clock itself */
-    uint64_t between, within; /* ticks that were not timed since the burst began, and those of its intervals */
-    double usual_between, usual_within; /* of a burst, on average of the latest ones */
+    uint64_t length; /* ticks of its intervals */
+    /* What events were charged that are not of the burst, and those of the burst: so many there were, also where the thread
+     * waited for a processor meanwhile. 1/256 ticks. */
+    int64_t between, within;
+    double usual_between, usual_within; /* on average of the latest bursts */
+    int64_t charged; /* the thread's charges when the last event that read the clock began, or ended */
 };
 
 /* What a thread keeps where not each event reads the clock (light.h). Times by the clock itself, and ticks. */

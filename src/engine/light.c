@@ -23,7 +23,7 @@ void clp_light_turn_on(struct clp_engine *engine, const struct clp_light_ticks *
 
 void clp_light_begin(struct clp_thread *thread, uint64_t now)
 {
-    thread->light.read = thread->light.memory.at = now;
+    thread->light.read = now;
     thread->light.last = thread->last;
 }
 
@@ -128,6 +128,7 @@ bool clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)
     uint64_t tick = clp_light_last_tick(light);
     clp_engine_time(thread, light->times || light->first > 0 || tick == CLP_LIGHT_NO_TICKS);
     clp_engine_add_cost(thread, thread->engine->light_costs.more[kind]);
+    light->memory.charged = thread->correction;
     light->tick = light->timed ? CLP_LIGHT_READ_NEXT : tick;
     return times_always(thread);
 }

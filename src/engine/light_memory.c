@@ -31,16 +31,14 @@ void clp_light_memory_begin_event(struct clp_thread *thread, bool always)
     const struct clp_light *light = &thread->light;
     struct clp_light_memory *memory = &thread->light.memory;
 
-    bool is_long = clp_light_is_long(light, light->length);
-
     memory->sampled = light->timed && !light->times && memory->burst != 0;
     if (!light->timed) {
         memory->known = false;
-        memory->between += light->read - memory->at - (is_long ? light->length : 0);
-    } else if (memory->sampled && !is_long) {
-        memory->within += light->length;
+        memory->between += thread->correction - memory->charged;
+    } else if (memory->sampled && !clp_light_is_long(light, light->length)) {
+        memory->length += light->length;
     }
-    memory->at = light->read;
+    memory->charged = thread->correction;
     memory->wanted = always && !memory->known && is_read(thread->engine);
 }
 
@@ -105,6 +103,7 @@ static void begin_burst(struct clp_light *light)
     memory->open = memory->next;
     memory->next = 0;
     memory->between = memory->within = 0;
+    memory->length = 0;
     memory->burst = light->read;
     if (light->first < BURST)
         light->first = BURST;
@@ -114,7 +113,7 @@ static void begin_burst(struct clp_light *light)
 static uint64_t bursts_apart(const struct clp_light *light)
 {
     uint64_t apart = light->memory.changed ? light->long_stay / SOONER : light->long_stay;
-    uint64_t lengths = BURST_LENGTHS * light->memory.within;
+    uint64_t lengths = BURST_LENGTHS * light->memory.length;
 
     return lengths > apart ? lengths : apart;
 }
@@ -125,6 +124,10 @@ void clp_light_memory_end_event(struct clp_thread *thread)
     struct clp_light_memory *memory = &light->memory;
     bool met_a_tick = !light->timed && light->length != 0;
 
+    if (memory->sampled)
+        memory->within += thread->correction - memory->charged;
+    else if (!light->timed)
+        memory->between += thread->correction - memory->charged;
     if (met_a_tick && memory->known && light->read - memory->burst >= bursts_apart(light))
         begin_burst(light);
     memory->wanted = memory->changed = false;

@@ -11,8 +11,8 @@
  *   intervals behind a tick are timed. Memory is read after those of them that are long enough for a change.
  * - What changes in between is seen at the next tick, or when an interval of the first kind begins. It stays open: it is
  *   not known whose it is, and growth and releases may have cancelled out.
- * - A line that changes memory in a burst gets that change as many times as the time between bursts is longer than bursts
- *   are. So growth is right on average, and so are releases. What is open then, as far as it was not this much, is divided
+ * - A line that changes memory in a burst gets that change as many times as there are more events between bursts than in
+ *   bursts. So growth is right on average, and so are releases. What is open then, as far as it was not this much, is divided
  *   in the next burst between the lines that change memory, by the size of their changes. So the sum over all lines is what
  *   has changed, but for what is open at the end, which counts as a change that is no line's.
  * - After a single stay that lasted longer than all that lies between two ticks, what has changed is the line's.

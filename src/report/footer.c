@@ -121,8 +121,9 @@ static void add_sentences(const struct footer *footer)
                            footer->options->raw_times ? "include" : "leave out");
     if (clp_profile_is_light(meta))
         clp_buf_add_text(out, strcmp(meta->tracer, CLP_TRACER_LIGHT) == 0
-                                  ? " Times are estimates: few events read the clock (--clock light)."
-                                  : " Some times are estimates, as few events read the clock (--clock light).");
+                                  ? " Times, and the memory of short lines, are estimates: few events read them (--clock light)."
+                                  : " Some times, and some memory of short lines, are estimates: few events read them "
+                                    "(--clock light).");
     if (!tells_of_memory(footer))
         return;
     bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""--clock light: few events read the clock. Hits, calls and memory are those of the exact clock; times are estimates.
+"""--clock light: few events read the clock. Hits and calls are those of the exact clock; times, and the memory of short lines, are
+estimates.
 tests/unit/engine/test_light.c has the estimates themselves, in programs whose truth is known."""
 import json
 import re
@@ -166,8 +167,8 @@ def test_the_report_says_what_times_are(tmp_path):
     shown = run_viewer(["prog.py.lprof"], tmp_path)
     assert shown.code == 0
     assert "     Error" in shown.out
-    assert re.search(r"Counting itself took about \S+ s, which the times above leave out. Times are estimates: few events "
-                     r"read the clock \(--clock light\)\.", shown.out)
+    assert re.search(r"Counting itself took about \S+ s, which the times above leave out. Times, and the memory of short "
+                     r"lines, are estimates: few events read them \(--clock light\)\.", shown.out)
     exported = json.loads(run_viewer(["--format", "json", "prog.py.lprof"], tmp_path).out)
     lines = [line for f in exported["functions"] for line in f["lines"] if line["hits"]]
     all_self = sum(line["raw_self"] for line in lines)
@@ -253,6 +254,41 @@ def test_memory_of_long_lines_is_as_ever(tmp_path):
     """, "-p", "prog.py", *LIGHT)
     line = next(each for f in profile.functions for each in f.lines if "# grows" in each.text)
     assert 39_000_000 <= line.increment <= 41_000_000
+
+
+@tried_again
+def test_memory_of_short_lines_goes_to_those_that_change_it(tmp_path):
+    """Most of the time is in a line that changes nothing. A block of 1,500 bytes needs a new page in one of three
+    executions, and a map one each time."""
+    profile = made(tmp_path, """
+    import mmap
+    def grows():
+        kept = []
+        for i in range(150_000):
+            kept.append(bytearray(1500))  # kept
+            i += sum(range(100))          # long
+        return kept
+    def churns():
+        for i in range(100_000):
+            block = mmap.mmap(-1, 4096)
+            block[0] = 1                  # up
+            i += sum(range(30))           # between
+            block.close()                 # down
+    grows()
+    churns()
+    """, "-p", "prog.py", *LIGHT)
+    lines = {each.text.split("# ")[1]: each for f in profile.functions for each in f.lines if "# " in each.text}
+    grown = 150_000 * 1500
+    steady(0.95 * grown < lines["kept"].increment < 1.1 * grown, lines["kept"].increment)
+    churned = 100_000 * 4096
+    steady(0.9 * churned < lines["up"].grown < 1.1 * churned, lines["up"].grown)
+    steady(0.9 * churned < lines["down"].released < 1.1 * churned, lines["down"].released)
+    others = [lines[name].grown + lines[name].released for name in ("long", "between")]
+    steady(sum(others) < 0.03 * grown, others)
+    left = profile.meta["others_grown"] + profile.meta["others_released"]
+    steady(left < 0.03 * grown, left)
+    for name in "kept", "up", "down":
+        assert 0 < lines[name].increment_error < abs(lines[name].increment) / 5, name
 
 
 def test_children_and_forks(tmp_path):
@@ -362,7 +398,7 @@ def test_unlike_clocks_are_told(tmp_path):
     merged = run_viewer(["merge", "-o", "both.lprof", "exact.lprof", "prog.py.lprof"], tmp_path)
     assert merged.code == 0, merged.err
     shown = run_viewer(["both.lprof"], tmp_path)
-    assert "Some times are estimates, as few events read the clock (--clock light)." in shown.out
+    assert "Some times, and some memory of short lines, are estimates: few events read them (--clock light)." in shown.out
 
 
 @pytest.mark.parametrize("option, words", [

@@ -8,6 +8,7 @@
 #include "tally_reads.h"
 #include "tensor_reads.h"
 #include "engine/light.h"
+#include "engine/light_memory.h"
 #include "engine/parts.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
@@ -184,8 +185,10 @@ void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now)
 static void share_rss(const struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
                       uint64_t of_files, uint64_t now)
 {
-    if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span)
+    if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span) {
+        (void)clp_light_memory_take(thread, 0);
         return;
+    }
     struct clp_thread_use use = take_use(thread, now);
     clp_engine_share_rss(thread, rss, clp_rss_bounds_of(&recorder->reach, &use, of_files));
 }

@@ -88,6 +88,7 @@ static void begin_with_memory(struct program *program, int64_t first)
     program->rss = 100 << 20;
     program->engine.parts |= CLP_PART_MEMORY;
     program->engine.rss_span = MICRO / 2;
+    program->engine.costs.line = 10 * CLP_CORRECTION_ONE; /* what events are charged tells how many there were */
     begin_thread(program);
 }
 
