@@ -168,12 +168,15 @@ struct clp_light_memory {
     bool known;    /* it was when the interval that runs began */
     bool wanted;   /* the event that runs reads it, however short the interval that ends is */
     bool sampled;  /* the interval that ends was timed as one of a burst */
-    bool changed;  /* the event that runs has seen a change that is still nobody's */
+    bool changes;  /* it has changed since the last tick that the thread met .. */
+    bool changed;  /* .. and between that one and the one before. A burst that began right where a change was seen would
+                    * meet what usually follows it */
+    uint64_t random; /* state of the generator (base/random.h) */
     int64_t open;  /* bytes that changed before this burst, less what its lines got for them so far */
     int64_t next;  /* bytes that have changed since then; the next burst is about them */
     int64_t due;   /* what earlier bursts left */
     int64_t shared; /* what the stay on top got of all this */
-    uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in the last one that saw a change */
+    uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in those before that saw a change */
     uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
     uint64_t length; /* ticks of its intervals */
     /* What events were charged that are not of the burst, and those of the burst: so many there were, also where the thread

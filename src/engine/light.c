@@ -24,6 +24,7 @@ void clp_light_turn_on(struct clp_engine *engine, const struct clp_light_ticks *
 void clp_light_begin(struct clp_thread *thread, uint64_t now)
 {
     thread->light.read = now;
+    thread->light.memory.random = now | 1;
     thread->light.last = thread->last;
 }
 

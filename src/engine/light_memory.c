@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "light_memory.h"
 #include "light.h"
+#include "base/random.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define BURST 64 /* intervals */
+/* Intervals. Before those of a burst come up to as many at random that are timed, too: a tick meets long intervals more
+ * often than short ones, and what follows them would be seen too often. */
+#define BURST 64
 #define READS_IN_LONG_LINE 16
 #define BURSTS_OF_LATE 8
 /* A burst begins a millisecond after the last one, or a tenth of that while memory changes, but not before so many
@@ -31,11 +33,11 @@ void clp_light_memory_begin_event(struct clp_thread *thread, bool always)
     const struct clp_light *light = &thread->light;
     struct clp_light_memory *memory = &thread->light.memory;
 
-    memory->sampled = light->timed && !light->times && memory->burst != 0;
+    memory->sampled = light->timed && !light->times && memory->burst != 0 && light->first <= BURST;
     if (!light->timed) {
         memory->known = false;
         memory->between += thread->correction - memory->charged;
-    } else if (memory->sampled && !clp_light_is_long(light, light->length)) {
+    } else if (!light->times && !clp_light_is_long(light, light->length)) {
         memory->length += light->length;
     }
     memory->charged = thread->correction;
@@ -76,10 +78,10 @@ int64_t clp_light_memory_take(struct clp_thread *thread, int64_t own)
     memory->known = true;
     if (!known) {
         memory->next += own;
-        memory->changed = own != 0;
+        memory->changes |= own != 0;
         return 0;
     }
-    if (own == 0 || !memory->sampled || thread->top->cell == &thread->outside)
+    if (own == 0 || !memory->sampled)
         return own;
     int64_t share = share_of(memory, own);
     memory->seen[own < 0] += (uint64_t)llabs(own);
@@ -96,9 +98,11 @@ static void begin_burst(struct clp_light *light)
         memory->usual_between += ((double)memory->between - memory->usual_between) / BURSTS_OF_LATE;
         memory->usual_within += ((double)memory->within - memory->usual_within) / BURSTS_OF_LATE;
     }
-    if (memory->seen[0] + memory->seen[1] != 0)
-        memcpy(memory->usual, memory->seen, sizeof memory->usual);
-    memset(memory->seen, 0, sizeof memory->seen);
+    for (int i = 0; i < 2; i++) {
+        if (memory->seen[0] + memory->seen[1] != 0)
+            memory->usual[i] = memory->seen[i] != 0 ? memory->seen[i] : memory->usual[i] / 2;
+        memory->seen[i] = 0;
+    }
     memory->due += memory->open;
     memory->open = memory->next;
     memory->next = 0;
@@ -106,7 +110,7 @@ static void begin_burst(struct clp_light *light)
     memory->length = 0;
     memory->burst = light->read;
     if (light->first < BURST)
-        light->first = BURST;
+        light->first = BURST + (int64_t)(clp_random_uniform(&memory->random) * BURST);
 }
 
 /* How many ticks must lie between two bursts. */
@@ -128,9 +132,13 @@ void clp_light_memory_end_event(struct clp_thread *thread)
         memory->within += thread->correction - memory->charged;
     else if (!light->timed)
         memory->between += thread->correction - memory->charged;
-    if (met_a_tick && memory->known && light->read - memory->burst >= bursts_apart(light))
+    memory->wanted = false;
+    if (!met_a_tick || !memory->known)
+        return;
+    if (light->read - memory->burst >= bursts_apart(light))
         begin_burst(light);
-    memory->wanted = memory->changed = false;
+    memory->changed = memory->changes;
+    memory->changes = false;
 }
 
 double clp_light_memory_error(const struct clp_light_cell *cell)

@@ -786,6 +786,13 @@ static double increment_of(const struct program *program, int number)
     return (double)memory_of(program, number)->self_increment;
 }
 
+static void expect_increment(const struct program *program, int number, double percent)
+{
+    double truth = (double)program->changed[number], found = increment_of(program, number);
+
+    cr_expect_lt(percent_off(found, truth), percent, "line %d: %g of %g", number, found, truth);
+}
+
 /* Whatever happens, no byte is lost or counted twice. */
 static void expect_all_bytes(const struct program *program)
 {
@@ -814,8 +821,8 @@ Test(light, memory_goes_to_the_lines_that_change_it)
     end_body(&program);
     expect_all_bytes(&program);
     cr_expect_eq(increment_of(&program, 0) + increment_of(&program, 1) + increment_of(&program, 3), 0);
-    cr_expect_lt(percent_off(increment_of(&program, 2), (double)program.changed[2]), 5, "%g of %g", increment_of(&program, 2), (double)program.changed[2]);
-    cr_expect_lt(percent_off(increment_of(&program, 4), (double)program.changed[4]), 5, "%g of %g", increment_of(&program, 4), (double)program.changed[4]);
+    expect_increment(&program, 2, 5);
+    expect_increment(&program, 4, 5);
     cr_expect_eq(memory_of(&program, 2)->released + memory_of(&program, 4)->released, 0);
     cr_expect_eq(memory_of(&program, 2)->largest, PAGE, "a share is no change that was seen at once");
     cr_expect_lt(llabs(clp_light_memory_left(program.thread)), program.rss / 100, "what is left is divided in the next burst");
@@ -859,7 +866,7 @@ Test(light, lines_that_seldom_change_memory_get_it)
     end_body(&program);
     expect_all_bytes(&program);
     cr_expect_eq(increment_of(&program, 0) + increment_of(&program, 1) + increment_of(&program, 3), 0);
-    cr_expect_lt(percent_off(increment_of(&program, 2), (double)program.changed[2]), 15, "%g of %g", increment_of(&program, 2), (double)program.changed[2]);
+    expect_increment(&program, 2, 15);
     end(&program);
 }
 
@@ -879,7 +886,7 @@ Test(light, memory_of_long_lines_is_exact)
     expect_all_bytes(&program);
     cr_expect_eq(increment_of(&program, 2), (double)program.changed[2]);
     cr_expect_eq(increment_of(&program, 0), 0);
-    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 2, "%g of %g", increment_of(&program, 1), (double)program.changed[1]);
+    expect_increment(&program, 1, 2);
     end(&program);
 }
 
@@ -896,7 +903,7 @@ Test(light, growth_of_unlike_sizes_is_no_release)
     end_body(&program);
     expect_all_bytes(&program);
     cr_expect_eq(memory_of(&program, 1)->released, 0);
-    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 5);
+    expect_increment(&program, 1, 5);
     end(&program);
 }
 
@@ -918,26 +925,90 @@ Test(light, reads_are_little_beside_a_line)
     expect_all_bytes(&program);
     cr_expect_lt(reads, program.events / 4, "%lu", (unsigned long)reads);
     cr_expect_eq(increment_of(&program, 2), (double)program.changed[2]);
-    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 2);
+    expect_increment(&program, 1, 2);
     end(&program);
 }
 
-/* A line that is short otherwise takes a gigabyte at once. */
+/* A line that is short otherwise takes 64 MiB at once, now and then. */
 Test(light, a_long_stay_keeps_its_memory)
 {
     struct program program;
-    const int64_t large = (int64_t)1 << 30;
 
     begin_with_memory(&program, 1000);
     for (int i = 0; i < 500000; i++) {
+        bool large = i % 20000 == 10000;
         about(&program, 0, 100);
         changes(&program, 1, 700, i % 50 == 0 ? PAGE : 0);
-        changes(&program, 2, i == 400000 ? 50 * MILLI : 80, i == 400000 ? large : 0);
+        changes(&program, 2, large ? 50 * MILLI : 80, large ? 64 << 20 : 0);
     }
     end_body(&program);
     expect_all_bytes(&program);
-    cr_expect_lt(percent_off(increment_of(&program, 2), (double)large), 1, "%g of %g", increment_of(&program, 2), (double)large);
-    cr_expect_lt(percent_off(increment_of(&program, 1), (double)program.changed[1]), 2, "%g of %g", increment_of(&program, 1), (double)program.changed[1]);
+    expect_increment(&program, 2, 0.1);
+    expect_increment(&program, 1, 5);
+    end(&program);
+}
+
+/* Lines change memory one after the other, for two milliseconds each. */
+Test(light, short_phases_get_their_memory)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int phase = 0; phase < 80; phase++) {
+        for (int i = 0; i < 2000; i++) {
+            about(&program, 0, 300);
+            changes(&program, 1 + phase % 2, 700, i % 4 == 0 ? PAGE << phase % 2 : 0);
+        }
+        for (int i = 0; i < 80000; i++)
+            about(&program, 3, 100);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    expect_increment(&program, 1, 6);
+    expect_increment(&program, 2, 6);
+    end(&program);
+}
+
+Test(light, what_seldom_goes_up_and_down_is_found)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 2000000; i++) {
+        about(&program, 0, 30);
+        if (i % 97 == 0) {
+            changes(&program, 1, 900, 2 * PAGE);
+            changes(&program, 2, 900, -2 * PAGE);
+        }
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    expect_increment(&program, 1, 15);
+    expect_increment(&program, 2, 15);
+    end(&program);
+}
+
+/* What grows outside all lines takes its share, too. */
+Test(light, growth_outside_lines_goes_to_no_line)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 200000; i++) {
+        changes(&program, 0, 700, i % 3 == 0 ? PAGE : 0);
+        about(&program, 1, 100);
+        bool skipped = skips(&program, LINES + 1);
+        clp_engine_leave(program.thread, skipped ? program.thread->light.read : program.now);
+        done(&program, LINES + 1, skipped, CLP_LIGHT_LEAVE);
+        pass(&program, 800);
+        program.rss += i % 2 == 0 ? PAGE : 0;
+        skipped = skips(&program, LINES);
+        clp_engine_enter(program.thread, program.function, "a frame", skipped ? program.thread->light.read : program.now);
+        done(&program, LINES, skipped, CLP_LIGHT_ENTER);
+    }
+    end_body(&program);
+    expect_increment(&program, 0, 5);
+    cr_expect_eq(increment_of(&program, 1), 0);
     end(&program);
 }
 
