@@ -176,7 +176,7 @@ struct clp_light_memory {
     int64_t next;  /* bytes that have changed since then; the next burst is about them */
     int64_t due;   /* what earlier bursts left */
     int64_t shared; /* what the stay on top got of all this */
-    uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in those before that saw a change */
+    uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in the last one that saw a change */
     uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
     uint64_t length; /* ticks of its intervals */
     /* What events were charged that are not of the burst, and those of the burst: so many there were, also where the thread

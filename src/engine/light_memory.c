@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Intervals. Before those of a burst come up to as many at random that are timed, too: a tick meets long intervals more
  * often than short ones, and what follows them would be seen too often. */
@@ -98,11 +99,9 @@ static void begin_burst(struct clp_light *light)
         memory->usual_between += ((double)memory->between - memory->usual_between) / BURSTS_OF_LATE;
         memory->usual_within += ((double)memory->within - memory->usual_within) / BURSTS_OF_LATE;
     }
-    for (int i = 0; i < 2; i++) {
-        if (memory->seen[0] + memory->seen[1] != 0)
-            memory->usual[i] = memory->seen[i] != 0 ? memory->seen[i] : memory->usual[i] / 2;
-        memory->seen[i] = 0;
-    }
+    if (memory->seen[0] + memory->seen[1] != 0)
+        memcpy(memory->usual, memory->seen, sizeof memory->usual);
+    memset(memory->seen, 0, sizeof memory->seen);
     memory->due += memory->open;
     memory->open = memory->next;
     memory->next = 0;

@@ -929,14 +929,17 @@ Test(light, reads_are_little_beside_a_line)
     end(&program);
 }
 
-/* A line that is short otherwise takes 64 MiB at once, now and then. */
+/* A line that is short otherwise takes 64 MiB at once, now and then; half of these times in a burst. */
 Test(light, a_long_stay_keeps_its_memory)
 {
     struct program program;
+    bool waits = false;
 
     begin_with_memory(&program, 1000);
     for (int i = 0; i < 500000; i++) {
-        bool large = i % 20000 == 10000;
+        waits |= i % 20000 == 10000;
+        bool large = waits && (i % 40000 < 20000 || program.thread->light.memory.sampled);
+        waits &= !large;
         about(&program, 0, 100);
         changes(&program, 1, 700, i % 50 == 0 ? PAGE : 0);
         changes(&program, 2, large ? 50 * MILLI : 80, large ? 64 << 20 : 0);
