@@ -22,6 +22,19 @@ LONGER = 4  # times as much work as elsewhere: the light clock is for programs t
 
 
 def measure(base, options, say):
+    """(what programs() gave, what memory_by_line() gave)"""
+    return times(base, options, say), memory_by_line(base, options.scale)
+
+
+def memory_by_line(base, scale):
+    """{"function:line": (bytes by which the line alone has changed memory with the exact clock, the same with the light
+    one, how far that may be off)} of the program that allocates; None if a run failed."""
+    path = os.path.join(TYPED, "allocation.py")
+    exact, light = (lines_of(base, path, [scale], more, read_memory, memory=True) for more in ((), ("--clock", "light")))
+    return exact and light and {line: (exact[line][0], *light.get(line, (0, 0))) for line in exact}
+
+
+def times(base, options, say):
     """{program: [round, ..]}; a round is what compare() returns, or None if a run failed."""
     found, chosen = {}, list(programs(base, LONGER * options.scale))
     for turn in range(options.slow_rounds):
@@ -60,21 +73,45 @@ def compare(base, path, args, more, is_whole):
 
 def shares(base, path, args, more):
     """({"function:line": share of self time}, all self time in nanoseconds); None if the run failed."""
-    head = ways.clineprof(base, None, memory=False, label="light", more=more).head
-    run = ways.execute(ways.Variant("light", head, read_self), path, args)
-    if run.failure or not run.functions:
-        return None
-    total = sum(run.functions.values())
-    return {line: time / total for line, time in run.functions.items()}, total
+    found = lines_of(base, path, args, more, read_self)
+    total = found and sum(found.values())
+    return found and ({line: time / total for line, time in found.items()}, total)
+
+
+def lines_of(base, path, args, more, read, memory=False):
+    """What `read` finds in the profile; None if the run failed."""
+    head = ways.clineprof(base, None, memory, "light", more).head
+    run = ways.execute(ways.Variant("light", head, read), path, args)
+    return None if run.failure else run.functions or None
 
 
 def read_self(path):
     """{"function:line": nanoseconds of self time}"""
-    functions = json.loads(output_of(ways.CLINEPROF, "--format", "json", path))["functions"]
-    return {f"{entry['name']}:{line['line']}": line["self"] for entry in functions for line in entry["lines"]}
+    return {line: measures["self"] for line, measures in lines(path)}
+
+
+def read_memory(path):
+    """{"function:line": (bytes, error)}"""
+    return {line: (measures["self_increment"], measures.get("increment_error", 0)) for line, measures in lines(path)}
+
+
+def lines(path):
+    for function in json.loads(output_of(ways.CLINEPROF, "--format", "json", path))["functions"]:
+        yield from ((f"{function['name']}:{line['line']}", line) for line in function["lines"])
 
 
 def tables(found):
+    of_times, of_memory = found
+    yield from time_tables(of_times)
+    largest = max((abs(line[0]) for line in of_memory.values()), default=0) if of_memory else 0
+    yield Table("Memory beside the light clock", "MiB by which each line alone has changed resident memory in the program "
+                "that allocates, for lines with a tenth at least of the largest change.",
+                ["line", "exact", "light", "light's error"],
+                [[name, *(f"{part / 2**20:.1f}" for part in line)] for name, line in (of_memory or {}).items()
+                 if abs(line[0]) >= largest / 10], [])
+
+
+def time_tables(found):
     rows, of_single, usually = [], 0, 0
     for name, rounds in found.items():
         rounds = [one for one in rounds if one]
