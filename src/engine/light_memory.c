@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "light_memory.h"
-#include "light.h"
+#include "light_line.h"
 #include "base/random.h"
 #include <math.h>
 #include <stdlib.h>
