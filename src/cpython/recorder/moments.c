@@ -186,7 +186,8 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
                       uint64_t of_files, uint64_t now)
 {
     if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span) {
-        (void)clp_light_memory_take(thread, 0);
+        if (thread->light.on)
+            (void)clp_light_memory_take(thread, 0);
         return;
     }
     struct clp_thread_use use = take_use(thread, now);
