@@ -103,8 +103,7 @@ static INLINE void end_stay(struct clp_thread *thread)
         cell->max = (int64_t)top->carried;
     if (thread->rss != top->start_rss) {
         int64_t change = thread->rss - top->start_rss;
-        note_rss_change(rss_cell(top), change, change - thread->light.memory.shared);
-        thread->light.memory.shared = 0;
+        note_rss_change(rss_cell(top), change, change - (thread->light.memory.shared - top->start_shared));
     }
 }
 
@@ -458,6 +457,7 @@ static INLINE struct clp_activation *go_on_plain(struct clp_thread *thread, stru
     top->start = thread->last;
     top->start_correction = thread->correction;
     top->start_rss = thread->last_rss;
+    top->start_shared = thread->light.memory.shared;
     top->before = record->before;
     top->carried = record->carried;
     top->suspended = record;

@@ -103,6 +103,7 @@ struct clp_activation {
     uint64_t start;
     int64_t start_correction;
     int64_t start_rss;
+    int64_t start_shared; /* the thread's light.memory.shared then */
     uint64_t carried;                     /* ticks of this execution before a suspension */
     uint64_t entered;                     /* when the body was entered or resumed */
     int64_t entered_correction;
@@ -175,14 +176,20 @@ struct clp_light_memory {
     int64_t open;  /* bytes that changed before this burst, less what its lines got for them so far */
     int64_t next;  /* bytes that have changed since then; the next burst is about them */
     int64_t due;   /* what earlier bursts left */
-    int64_t shared; /* what the stay on top got of all this */
+    int64_t lost;  /* what was left when reading began anew */
+    int64_t shared; /* what all lines got of all this */
+    uint64_t most; /* bytes of the largest of the latest changes that stayed open */
     uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in the last one that saw a change */
     uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
-    uint64_t length; /* ticks of its intervals */
+    int64_t intervals; /* of it, with those before it that are timed .. */
+    uint64_t length; /* .. and their ticks */
+    double usual_length; /* ticks of such an interval, on average of the latest bursts */
+    uint64_t met;    /* ticks that the line which a tick has met usually lasts */
     /* What events were charged that are not of the burst, and those of the burst: so many there were, also where the thread
      * waited for a processor meanwhile. 1/256 ticks. */
     int64_t between, within;
-    double usual_between, usual_within; /* on average of the latest bursts */
+    double usual_within; /* on average of the latest bursts */
+    double times;    /* so many events there were before this burst for each of its own */
     int64_t charged; /* the thread's charges when the last event that read the clock began, or ended */
 };
 

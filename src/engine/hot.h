@@ -151,6 +151,7 @@ static inline void clp_engine_make_special(struct clp_thread *thread)
     top->start = thread->last;
     top->start_correction = thread->correction - (has_line_event ? thread->line_cost : 0);
     top->start_rss = thread->last_rss;
+    top->start_shared = thread->light.memory.shared;
 }
 
 /* Where the cell of the line on top lies in its block; 0 outside all lines. */

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Intervals. Before those of a burst come up to as many at random that are timed, too: a tick meets long intervals more
- * often than short ones, and what follows them would be seen too often. */
+/* Intervals. Before those of a burst come up to as many at random that are timed, too. */
 #define BURST 64
 #define READS_IN_LONG_LINE 16
 #define BURSTS_OF_LATE 8
@@ -15,6 +14,9 @@
  * lengths of the last one. */
 #define SOONER 10
 #define BURST_LENGTHS 4
+/* A change so many times as large as those of late is a long stay's own. */
+#define LARGE 4
+#define CHANGES_OF_LATE 16
 
 static bool is_read(const struct clp_engine *engine)
 {
@@ -34,10 +36,11 @@ void clp_light_memory_begin_event(struct clp_thread *thread, bool always)
     const struct clp_light *light = &thread->light;
     struct clp_light_memory *memory = &thread->light.memory;
 
-    memory->sampled = light->timed && !light->times && memory->burst != 0 && light->first <= BURST;
+    memory->sampled = light->timed && !light->times && memory->burst != 0 && light->first > 0 && light->first <= BURST;
     if (!light->timed) {
         memory->known = false;
         memory->between += thread->correction - memory->charged;
+        memory->met = clp_light_cell_of_top(thread)->usual / 8;
     } else if (!light->times && !clp_light_is_long(light, light->length)) {
         memory->length += light->length;
     }
@@ -45,71 +48,102 @@ void clp_light_memory_begin_event(struct clp_thread *thread, bool always)
     memory->wanted = always && !memory->known && is_read(thread->engine);
 }
 
-/* The part of `bytes` that has the sign of `like`, and is no more than it. */
-static int64_t within(int64_t bytes, int64_t like)
+static int64_t limited(int64_t bytes, int64_t most)
 {
-    if (like > 0)
-        return bytes < 0 ? 0 : bytes < like ? bytes : like;
-    return bytes > 0 ? 0 : bytes > like ? bytes : like;
+    return bytes > most ? most : bytes < -most ? -most : bytes;
 }
 
 /* What the line on top, which has changed memory by `own` bytes in a burst, gets for the time between bursts. It has the
- * same sign, or is 0. Where memory only grows, or only falls, it cannot be more than what has changed. */
+ * same sign, or is 0. Where memory only grows, or only falls, a burst with one large change must not outweigh many. */
 static int64_t share_of(struct clp_light_memory *memory, int64_t own)
 {
     bool released = own < 0;
-    double times = memory->usual_within > 0 ? memory->usual_between / memory->usual_within : 0;
-    double part = memory->usual[released] != 0 ? fabs((double)own) / (double)memory->usual[released] : 1;
-    int64_t share = (int64_t)(times * (double)own), due = (int64_t)(fmin(part, 1) * (double)memory->due);
+    uint64_t usual = memory->usual[released];
+    double part = usual != 0 ? fmin(fabs((double)own) / (double)usual, 1) : 1;
+    int64_t share = (int64_t)(memory->times * (double)own), due = (int64_t)(part * (double)memory->due);
 
     if (memory->seen[!released] == 0 && memory->usual[!released] == 0)
-        share = within(memory->open, share);
-    if (released ? due > -share : due < -share)
-        due = -share;
+        share = limited(share, LARGE * llabs(memory->open + memory->due));
+    due = limited(due, llabs(share));
     memory->open -= share;
     memory->due -= due;
     return share + due;
 }
 
+/* Is the change so large beside those that ticks usually see that it must be the long stay's that ends? */
+static bool is_of_stay(const struct clp_light *light, uint64_t bytes)
+{
+    return clp_light_is_long(light, light->length) && bytes / LARGE >= light->memory.most;
+}
+
+static int64_t leave_open(struct clp_light_memory *memory, int64_t own, uint64_t bytes)
+{
+    memory->next += own;
+    if (bytes == 0)
+        return 0;
+    memory->changes = true;
+    memory->most -= memory->most / CHANGES_OF_LATE;
+    if (bytes > memory->most)
+        memory->most = bytes;
+    return 0;
+}
+
 int64_t clp_light_memory_take(struct clp_thread *thread, int64_t own)
 {
     struct clp_light_memory *memory = &thread->light.memory;
-    bool known = memory->known || clp_light_is_long(&thread->light, thread->light.length);
+    uint64_t bytes = (uint64_t)llabs(own);
+    bool known = memory->known || is_of_stay(&thread->light, bytes);
 
     memory->known = true;
-    if (!known) {
-        memory->next += own;
-        memory->changes |= own != 0;
-        return 0;
-    }
-    if (own == 0 || !memory->sampled)
+    if (!known)
+        return leave_open(memory, own, bytes);
+    if (own == 0 || !memory->sampled || clp_light_is_long(&thread->light, thread->light.length))
         return own;
     int64_t share = share_of(memory, own);
-    memory->seen[own < 0] += (uint64_t)llabs(own);
+    memory->seen[own < 0] += bytes;
     memory->shared += share;
     clp_light_cell_of_top(thread)->memory_squares += (double)share * (double)share;
     return own + share;
+}
+
+void clp_light_memory_forget(struct clp_thread *thread)
+{
+    struct clp_light_memory *memory = &thread->light.memory;
+
+    memory->lost += memory->open + memory->next + memory->due;
+    memory->open = memory->next = memory->due = 0;
+    memory->known = true;
+}
+
+/* ---- bursts ---- */
+
+/* Learns from the last burst. */
+static void end_burst(struct clp_light_memory *memory)
+{
+    if (memory->within > 0)
+        memory->usual_within += ((double)memory->within - memory->usual_within) / BURSTS_OF_LATE;
+    if (memory->intervals > 0)
+        memory->usual_length += ((double)memory->length / (double)memory->intervals - memory->usual_length) / BURSTS_OF_LATE;
+    if (memory->seen[0] + memory->seen[1] != 0)
+        memcpy(memory->usual, memory->seen, sizeof memory->usual);
+    memset(memory->seen, 0, sizeof memory->seen);
 }
 
 static void begin_burst(struct clp_light *light)
 {
     struct clp_light_memory *memory = &light->memory;
 
-    if (memory->burst != 0) {
-        memory->usual_between += ((double)memory->between - memory->usual_between) / BURSTS_OF_LATE;
-        memory->usual_within += ((double)memory->within - memory->usual_within) / BURSTS_OF_LATE;
-    }
-    if (memory->seen[0] + memory->seen[1] != 0)
-        memcpy(memory->usual, memory->seen, sizeof memory->usual);
-    memset(memory->seen, 0, sizeof memory->seen);
+    end_burst(memory);
+    memory->times = memory->usual_within > 0 ? (double)memory->between / memory->usual_within : 0;
     memory->due += memory->open;
     memory->open = memory->next;
     memory->next = 0;
     memory->between = memory->within = 0;
     memory->length = 0;
     memory->burst = light->read;
-    if (light->first < BURST)
-        light->first = BURST + (int64_t)(clp_random_uniform(&memory->random) * BURST);
+    memory->intervals = BURST + (int64_t)(clp_random_uniform(&memory->random) * BURST);
+    if (light->first < memory->intervals)
+        light->first = memory->intervals;
 }
 
 /* How many ticks must lie between two bursts. */
@@ -119,6 +153,13 @@ static uint64_t bursts_apart(const struct clp_light *light)
     uint64_t lengths = BURST_LENGTHS * light->memory.length;
 
     return lengths > apart ? lengths : apart;
+}
+
+/* Is the interval that the tick has met one of those behind which a burst may begin? A tick meets a line the more often, the
+ * longer it lasts. Bursts begin as often behind a long line as behind a short one. */
+static bool is_chosen(struct clp_light_memory *memory)
+{
+    return clp_random_uniform(&memory->random) * (double)memory->met <= memory->usual_length || memory->usual_length == 0;
 }
 
 void clp_light_memory_end_event(struct clp_thread *thread)
@@ -134,7 +175,7 @@ void clp_light_memory_end_event(struct clp_thread *thread)
     memory->wanted = false;
     if (!met_a_tick || !memory->known)
         return;
-    if (light->read - memory->burst >= bursts_apart(light))
+    if (light->read - memory->burst >= bursts_apart(light) && is_chosen(memory))
         begin_burst(light);
     memory->changed = memory->changes;
     memory->changes = false;

@@ -33,10 +33,15 @@ int64_t clp_light_memory_take(struct clp_thread *thread, int64_t own);
 /* The event ends. */
 void clp_light_memory_end_event(struct clp_thread *thread);
 
+/* Reading begins anew. What is open stays nobody's. */
+void clp_light_memory_forget(struct clp_thread *thread);
+
 /* The bytes that no line has, with their sign. */
 static inline int64_t clp_light_memory_left(const struct clp_thread *thread)
 {
-    return thread->light.memory.open + thread->light.memory.next + thread->light.memory.due;
+    const struct clp_light_memory *memory = &thread->light.memory;
+
+    return memory->open + memory->next + memory->due + memory->lost;
 }
 
 /* How many ticks a line must usually last to be timed at each visit. Reads must be little beside it. */

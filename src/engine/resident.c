@@ -67,7 +67,12 @@ uint64_t clp_read_cost_of(struct clp_read_cost *cost, uint64_t ticks)
 
 static void take_rss(struct clp_thread *thread, int64_t rss, int64_t own)
 {
-    set_rss(thread, rss, thread->light.on ? clp_light_memory_take(thread, own) : own);
+    if (thread->light.on) {
+        if (own != 0)
+            clp_engine_make_special(thread); /* before its line gets a share */
+        own = clp_light_memory_take(thread, own);
+    }
+    set_rss(thread, rss, own);
     if (thread->rss != thread->last_rss)
         clp_engine_make_special(thread);
 }
@@ -116,7 +121,7 @@ static int64_t take_part(struct clp_thread *thread, struct clp_rss_change *chang
 
     *others -= llabs(taken);
     thread->engine->others -= taken;
-    if (thread->top == thread->stack) {
+    if (thread->top == thread->stack && !thread->light.on) { /* else the lines before it may have done it */
         change->idle += taken;
         return 0;
     }
@@ -163,6 +168,6 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
     engine->open_count = 0;
     for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
         thread->changes = engine->changes;
-        thread->light.memory.known = true;
+        clp_light_memory_forget(thread);
     }
 }

@@ -3,7 +3,6 @@
 #include "light.h"
 #include "light_memory.h"
 #include "resident.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_STACK_ROOM 64
@@ -121,14 +120,12 @@ struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
 
 static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
 {
-    int64_t left = clp_light_memory_left(thread);
-
     clp_engine_add_total(&totals->correction, thread->correction);
     totals->stopped += thread->stopped - thread->light.open; /* the program's own, which waits for a tick */
     totals->reads += thread->reads;
     clp_engine_add_total(&totals->others_grown, thread->others_grown);
     clp_engine_add_total(&totals->others_released, thread->others_released);
-    clp_engine_add_total(left > 0 ? &totals->others_grown : &totals->others_released, llabs(left));
+    clp_engine_add_total(&totals->left, clp_light_memory_left(thread));
     clp_gc_add(&totals->gc_outside, thread->gc_outside);
 }
 

@@ -340,8 +340,8 @@ static void fill_meta(const struct clp_engine_totals *totals, const struct clp_c
     profile->meta.overhead = nanos(clp_costs_ticks(costs, (double)totals->correction) + (double)totals->stopped,
                                    nanos_per_tick);
     profile->meta.reads = totals->reads;
-    profile->meta.others_grown = not_negative(totals->others_grown);
-    profile->meta.others_released = not_negative(totals->others_released);
+    profile->meta.others_grown = not_negative(totals->others_grown) + not_negative(totals->left);
+    profile->meta.others_released = not_negative(totals->others_released) + not_negative(-totals->left);
     profile->meta.gc_outside = nanos((double)totals->gc_outside.ticks, nanos_per_tick);
     profile->meta.gc_outside_runs = totals->gc_outside.runs;
     for (size_t i = 0; i < CLP_DEVICES; i++) {

@@ -79,6 +79,7 @@ void clp_live_tidy_totals(struct clp_engine_totals *totals)
     clp_live_limit_count(&totals->reads);
     clp_live_limit(&totals->others_grown);
     clp_live_limit(&totals->others_released);
+    clp_live_limit(&totals->left);
     tidy_gc(&totals->gc_outside);
     for (size_t i = 0; i < CLP_DEVICES; i++)
         tidy_tensors(&totals->tensors_outside[i]);
@@ -227,12 +228,14 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
         .start = earlier(from->start, thread->last),
         .start_correction = earlier_correction(from->start_correction, thread->correction),
         .start_rss = from->start_rss,
+        .start_shared = from->start_shared,
         .carried = from->carried,
         .entered = earlier(from->entered, thread->last),
         .entered_correction = earlier_correction(from->entered_correction, thread->correction),
         .entry_cost = from->entry_cost,
     };
     clp_live_limit(&thread->top->start_rss);
+    clp_live_limit(&thread->top->start_shared);
     clp_live_limit(&thread->top->entered_rss);
     clp_live_limit_count(&thread->top->carried);
     clp_live_limit_to(&thread->top->entry_cost, CLP_LIVE_MOST_COST);
@@ -283,6 +286,8 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
     clp_live_limit(&into->light.memory.open);
     clp_live_limit(&into->light.memory.next);
     clp_live_limit(&into->light.memory.due);
+    clp_live_limit(&into->light.memory.lost);
+    clp_live_limit(&into->light.memory.shared);
     into->gc_outside = from->gc_outside;
     tidy_gc(&into->gc_outside);
     into->rss = has_memory(reader) ? from->rss : 0;
