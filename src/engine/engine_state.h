@@ -179,7 +179,8 @@ struct clp_light_memory {
     int64_t lost;  /* what was left when reading began anew */
     int64_t shared; /* what all lines got of all this */
     uint64_t most; /* bytes of the largest of the latest changes that stayed open */
-    uint64_t seen[2], usual[2]; /* bytes grown and released in this burst, and in the last one that saw a change */
+    uint64_t seen[2]; /* bytes grown and released in this burst .. */
+    double usual[2]; /* .. and in those of late that saw a change, on average */
     uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
     int64_t intervals; /* of it, with those before it that are timed .. */
     uint64_t length; /* .. and their ticks */

@@ -113,9 +113,11 @@ void clp_light_read(struct clp_thread *thread, bool always, uint64_t now)
 
 static bool times_always(struct clp_thread *thread)
 {
-    const struct clp_light_cell *cell = clp_light_cell_of_top(thread);
+    struct clp_light_cell *cell = clp_light_cell_of_top(thread);
+    uint64_t least = clp_light_memory_long_line(thread);
 
-    return cell->timed < FEW || cell->usual / 8 >= clp_light_memory_long_line(thread);
+    cell->is_long = cell->usual / 8 >= (cell->is_long ? least / 2 : least);
+    return cell->timed < FEW || cell->is_long;
 }
 
 bool clp_light_go_on(struct clp_thread *thread, enum clp_light_kind kind)

@@ -4,7 +4,6 @@
 #include "base/random.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Intervals. Before those of a burst come up to as many at random that are timed, too. */
 #define BURST 64
@@ -58,11 +57,10 @@ static int64_t limited(int64_t bytes, int64_t most)
 static int64_t share_of(struct clp_light_memory *memory, int64_t own)
 {
     bool released = own < 0;
-    uint64_t usual = memory->usual[released];
-    double part = usual != 0 ? fmin(fabs((double)own) / (double)usual, 1) : 1;
+    double part = fmin(fabs((double)own) / fmax(memory->usual[released], 1), 1);
     int64_t share = (int64_t)(memory->times * (double)own), due = (int64_t)(part * (double)memory->due);
 
-    if (memory->seen[!released] == 0 && memory->usual[!released] == 0)
+    if (memory->seen[!released] == 0 && memory->usual[!released] < 1)
         share = limited(share, LARGE * llabs(memory->open + memory->due));
     due = limited(due, llabs(share));
     memory->open -= share;
@@ -124,9 +122,11 @@ static void end_burst(struct clp_light_memory *memory)
         memory->usual_within += ((double)memory->within - memory->usual_within) / BURSTS_OF_LATE;
     if (memory->intervals > 0)
         memory->usual_length += ((double)memory->length / (double)memory->intervals - memory->usual_length) / BURSTS_OF_LATE;
-    if (memory->seen[0] + memory->seen[1] != 0)
-        memcpy(memory->usual, memory->seen, sizeof memory->usual);
-    memset(memory->seen, 0, sizeof memory->seen);
+    for (int i = 0; i < 2; i++) {
+        if (memory->seen[0] + memory->seen[1] != 0)
+            memory->usual[i] += ((double)memory->seen[i] - memory->usual[i]) / (memory->usual[i] < 1 ? 1 : BURSTS_OF_LATE);
+        memory->seen[i] = 0;
+    }
 }
 
 static void begin_burst(struct clp_light *light)

@@ -7,15 +7,19 @@
  *                  ^ open        ^ known         ^ open
  *
  * - A change is known to be a line's where memory is read when an interval begins, and when it ends. That is so for lines
- *   that usually last long, for the first executions of each line, and in bursts: once in a millisecond at most, the
- *   intervals behind a tick are timed. Memory is read after those of them that are long enough for a change.
+ *   that usually last long, for the first executions of each line, and in bursts: once in a millisecond, and more often
+ *   while memory changes, intervals behind a tick are timed. Memory is read after those of them that are long enough for a
+ *   change.
  * - What changes in between is seen at the next tick, or when an interval of the first kind begins. It stays open: it is
  *   not known whose it is, and growth and releases may have cancelled out.
- * - A line that changes memory in a burst gets that change as many times as there are more events between bursts than in
- *   bursts. So growth is right on average, and so are releases. What is open then, as far as it was not this much, is divided
- *   in the next burst between the lines that change memory, by the size of their changes. So the sum over all lines is what
+ * - A line that changes memory in a burst gets that change as many times as there were more events before the burst than in
+ *   it. So growth is right on average, and so are releases. What is open then, as far as it was not this much, is divided
+ *   in later bursts between the lines that change memory, by the size of their changes. So the sum over all lines is what
  *   has changed, but for what is open at the end, which counts as a change that is no line's.
- * - After a single stay that lasted longer than all that lies between two ticks, what has changed is the line's.
+ * - A tick meets a line the more often, the longer it lasts. A burst does not begin behind each tick, but as often behind a
+ *   long line as behind a short one.
+ * - After a single stay that lasted longer than all that lies between some ticks, a change that is large beside what ticks
+ *   see otherwise is the line's.
  *
  * How far a line may be wrong is told as for times (light.h), by the squares of what it got without being known. */
 #ifndef CLP_LIGHT_MEMORY_H

@@ -127,6 +127,7 @@ struct clp_device_cell {
 struct clp_light_cell {
     uint32_t timed; /* intervals that were timed */
     uint32_t usual; /* ticks of such intervals in 1/8, the newest counting most */
+    bool is_long;   /* it is timed at each visit. A line that changed its mind often would be counted as both */
     double squares; /* of what the line got at each tick, as far as it is not known */
     double memory_squares; /* of the bytes that it got though they may be other lines' */
 };

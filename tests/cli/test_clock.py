@@ -291,6 +291,25 @@ def test_memory_of_short_lines_goes_to_those_that_change_it(tmp_path):
         assert 0 < lines[name].increment_error < abs(lines[name].increment) / 5, name
 
 
+@tried_again
+def test_memory_of_functions_that_are_called_from_elsewhere(tmp_path):
+    """Most reads end an interval outside all selected functions."""
+    profile = made(tmp_path, """
+    import clineprof
+    kept = []
+    @clineprof.profile
+    def grows(i):
+        kept.append(bytes(1200))
+        return i
+    for i in range(150_000):
+        grows(i)
+        sum(range(25))
+    """, "-l", *LIGHT)
+    [line] = [each for f in profile.functions for each in f.lines if "kept.append" in each.text]
+    grown = 150_000 * 1200
+    steady(0.95 * grown < line.increment < 1.1 * grown, line.increment)
+
+
 def test_children_and_forks(tmp_path):
     profile = made(tmp_path, """
     import os, sys

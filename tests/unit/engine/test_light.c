@@ -1016,6 +1016,123 @@ Test(light, growth_outside_lines_goes_to_no_line)
     end(&program);
 }
 
+/* Ticks meet line 1 most often. Line 3 comes soon behind it, and line 4 long behind it. */
+Test(light, what_comes_behind_a_slow_line_is_not_seen_too_often)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 20000; i++) {
+        for (int j = 0; j < 20; j++)
+            about(&program, 0, 20);
+        changes(&program, 3, 700, PAGE);
+        for (int j = 0; j < 600; j++)
+            about(&program, 2, 20);
+        changes(&program, 4, 700, PAGE);
+        about(&program, 1, 1500);
+        about(&program, 1, 1500);
+        about(&program, 1, 1500);
+        about(&program, 1, 1500);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    expect_increment(&program, 3, 15);
+    expect_increment(&program, 4, 15);
+    end(&program);
+}
+
+/* Line 2 waits now and then. What line 1 has changed since the last read is not its own. */
+Test(light, long_stays_leave_the_growth_of_others_alone)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 300000; i++) {
+        about(&program, 0, 30);
+        changes(&program, 1, 700, i % 3 == 0 ? PAGE : 0);
+        about(&program, 2, i % 300 == 0 ? 2 * MILLI : 50);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    cr_expect_eq(increment_of(&program, 2), 0);
+    expect_increment(&program, 1, 1);
+    end(&program);
+}
+
+/* Two functions take turns, and one changes memory in larger steps. */
+Test(light, large_changes_are_seen_as_often_as_small_ones)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 20000; i++) {
+        for (int j = 0; j < 120; j++)
+            if (j % 12 == 0)
+                changes(&program, 1, 800, j % 60 == 0 ? PAGE : 0);
+            else
+                about(&program, 0, 20);
+        for (int j = 0; j < 120; j++)
+            if (j % 12 == 0)
+                changes(&program, 2, 800, PAGE);
+            else
+                about(&program, 3, 20);
+    }
+    end_body(&program);
+    expect_all_bytes(&program);
+    expect_increment(&program, 1, 10);
+    expect_increment(&program, 2, 10);
+    end(&program);
+}
+
+/* The shares of a callee's line are in no caller's largest change. */
+Test(light, the_largest_change_was_seen_at_once)
+{
+    struct program program;
+
+    begin_with_memory(&program, 1000);
+    for (int i = 0; i < 3000; i++) {
+        about(&program, 0, 30);
+        line(&program, 1, 20);
+        bool skipped = skips(&program, LINES);
+        clp_engine_enter(program.thread, program.callee, "another frame", skipped ? program.thread->light.read : program.now);
+        clp_engine_line(program.thread, 0, skipped ? program.thread->light.read : program.now);
+        done(&program, LINES, skipped, CLP_LIGHT_ENTER);
+        for (int j = 0; j < 100; j++) {
+            skipped = skips(&program, 7);
+            clp_engine_line(program.thread, 0, skipped ? program.thread->light.read : program.now);
+            done(&program, 7, skipped, CLP_LIGHT_LINE);
+            pass(&program, 700);
+            program.rss += PAGE;
+        }
+        skipped = skips(&program, LINES + 1);
+        clp_engine_leave(program.thread, skipped ? program.thread->light.read : program.now);
+        done(&program, LINES + 1, skipped, CLP_LIGHT_LEAVE);
+    }
+    end_body(&program);
+    cr_expect_lt(percent_off((double)memory_of(&program, 1)->grown, 3000.0 * 100 * PAGE), 2);
+    cr_expect_leq(memory_of(&program, 1)->largest, 101 * PAGE, "%ld", (long)memory_of(&program, 1)->largest);
+    end(&program);
+}
+
+/* What is open when reading begins anew stays nobody's. */
+Test(light, a_pause_of_reading_leaves_what_is_open_to_nobody)
+{
+    struct program program;
+
+    begin_with_memory(&program, 0);
+    for (int i = 0; i < 10000; i++)
+        changes(&program, 1, 700, PAGE);
+    clp_engine_take_up_rss(&program.engine, program.rss, MICRO / 2);
+    int64_t left = clp_light_memory_left(program.thread);
+    cr_expect_gt(left, 0);
+    for (int i = 0; i < 10000; i++)
+        changes(&program, 2, 700, i % 50 == 0 ? PAGE : 0);
+    end_body(&program);
+    expect_increment(&program, 2, 40);
+    cr_expect_geq(clp_light_memory_left(program.thread), left * 9 / 10);
+    end(&program);
+}
+
 /* As the_error_is_told, for memory. */
 Test(light, the_error_of_memory_is_told)
 {
