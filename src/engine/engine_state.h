@@ -189,7 +189,7 @@ struct clp_light_memory {
     /* What events were charged that are not of the burst, and those of the burst: so many there were, also where the thread
      * waited for a processor meanwhile. 1/256 ticks. */
     int64_t between, within;
-    double usual_within; /* on average of the latest bursts */
+    double usual_between, usual_within; /* on average of the latest bursts */
     double times;    /* so many events there were before this burst for each of its own */
     int64_t charged; /* the thread's charges when the last event that read the clock began, or ended */
 };

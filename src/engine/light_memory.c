@@ -13,7 +13,8 @@
  * lengths of the last one. */
 #define SOONER 10
 #define BURST_LENGTHS 4
-/* A change so many times as large as those of late is a long stay's own. */
+/* What is so many times as large as usual is not usual: a change then is a long stay's own. A burst explains at most so many
+ * times what has changed, and stands for so many times as many events as bursts usually do. */
 #define LARGE 4
 #define CHANGES_OF_LATE 16
 
@@ -115,16 +116,23 @@ void clp_light_memory_forget(struct clp_thread *thread)
 
 /* ---- bursts ---- */
 
+static void average(double *usual, double latest)
+{
+    *usual += (latest - *usual) / (*usual < 1 ? 1 : BURSTS_OF_LATE);
+}
+
 /* Learns from the last burst. */
 static void end_burst(struct clp_light_memory *memory)
 {
+    bool saw_change = memory->seen[0] + memory->seen[1] != 0;
+
     if (memory->within > 0)
-        memory->usual_within += ((double)memory->within - memory->usual_within) / BURSTS_OF_LATE;
+        average(&memory->usual_within, (double)memory->within);
     if (memory->intervals > 0)
-        memory->usual_length += ((double)memory->length / (double)memory->intervals - memory->usual_length) / BURSTS_OF_LATE;
+        average(&memory->usual_length, (double)memory->length / (double)memory->intervals);
     for (int i = 0; i < 2; i++) {
-        if (memory->seen[0] + memory->seen[1] != 0)
-            memory->usual[i] += ((double)memory->seen[i] - memory->usual[i]) / (memory->usual[i] < 1 ? 1 : BURSTS_OF_LATE);
+        if (saw_change)
+            average(&memory->usual[i], (double)memory->seen[i]);
         memory->seen[i] = 0;
     }
 }
@@ -134,7 +142,9 @@ static void begin_burst(struct clp_light *light)
     struct clp_light_memory *memory = &light->memory;
 
     end_burst(memory);
-    memory->times = memory->usual_within > 0 ? (double)memory->between / memory->usual_within : 0;
+    average(&memory->usual_between, (double)memory->between);
+    double between = fmin((double)memory->between, LARGE * memory->usual_between);
+    memory->times = memory->usual_within > 0 ? between / memory->usual_within : 0;
     memory->due += memory->open;
     memory->open = memory->next;
     memory->next = 0;

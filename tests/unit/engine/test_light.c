@@ -968,8 +968,8 @@ Test(light, short_phases_get_their_memory)
     }
     end_body(&program);
     expect_all_bytes(&program);
-    expect_increment(&program, 1, 6);
-    expect_increment(&program, 2, 6);
+    expect_increment(&program, 1, 12);
+    expect_increment(&program, 2, 12);
     end(&program);
 }
 
