@@ -22,7 +22,7 @@ LONGER = 4  # times as much work as elsewhere: the light clock is for programs t
 
 
 def measure(base, options, say):
-    """(what programs() gave, what memory_by_line() gave)"""
+    """(what times() found, what memory_by_line() found)"""
     return times(base, options, say), memory_by_line(base, options.scale)
 
 

@@ -75,16 +75,13 @@ static bool is_of_stay(const struct clp_light *light, uint64_t bytes)
     return clp_light_is_long(light, light->length) && bytes / LARGE >= light->memory.most;
 }
 
-static int64_t leave_open(struct clp_light_memory *memory, int64_t own, uint64_t bytes)
+static void leave_open(struct clp_light_memory *memory, int64_t own, uint64_t bytes)
 {
     memory->next += own;
-    if (bytes == 0)
-        return 0;
     memory->changes = true;
     memory->most -= memory->most / CHANGES_OF_LATE;
     if (bytes > memory->most)
         memory->most = bytes;
-    return 0;
 }
 
 int64_t clp_light_memory_take(struct clp_thread *thread, int64_t own)
@@ -94,8 +91,10 @@ int64_t clp_light_memory_take(struct clp_thread *thread, int64_t own)
     bool known = memory->known || is_of_stay(&thread->light, bytes);
 
     memory->known = true;
-    if (!known)
-        return leave_open(memory, own, bytes);
+    if (own != 0 && !known) {
+        leave_open(memory, own, bytes);
+        return 0;
+    }
     if (own == 0 || !memory->sampled || clp_light_is_long(&thread->light, thread->light.length))
         return own;
     int64_t share = share_of(memory, own);

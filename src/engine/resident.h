@@ -34,7 +34,8 @@ static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_
     return clp_engine_length(thread, now) >= thread->engine->rss_span || thread->light.memory.wanted;
 }
 
-/* Takes a resident size that was read just before an event, while the process had no other thread. */
+/* Takes a resident size that was read just before an event: while the process had no other thread, or where nothing has
+ * changed (clp_engine_is_settled). */
 void clp_engine_note_rss(struct clp_thread *thread, int64_t rss);
 
 /* Takes a resident size that was read just before an event, while the process had other threads. `bounds` is

@@ -11,6 +11,7 @@ import datetime
 import json
 import types
 
+from clineprof._boot.measures import is_light
 from clineprof._formats import contexts
 from clineprof._html import assembly, colours, measures, spread, texts, timeline
 
@@ -236,7 +237,7 @@ def _exactness(meta):
         _KINDS.get(kind, kind), texts.count(meta["reads"]), exact,
         "; the profiler's own %s left out" % texts.size(own) if own else "",
         "; %s: grown %s, released %s" % (
-            "other threads, or between reads" if "light" in (meta.get("tracer") or "") else "other threads, while a line ran",
+            "other threads, or between reads" if is_light(meta) else "other threads, while a line ran",
             texts.size(grown), texts.size(released)) if grown or released else "")
 
 

@@ -8,7 +8,7 @@ import re
 from collections import namedtuple
 
 from clineprof import _boot
-from clineprof._boot.measures import MEASURES, attribute, told
+from clineprof._boot.measures import MEASURES, attribute, is_light, told
 
 # The measures that a file keeps, in the order of the file (docs/format.md). Times are in units of `unit` seconds.
 COLUMNS = tuple(measure.column for measure in MEASURES if measure.kept)
@@ -326,7 +326,7 @@ class Profile:
     def _measures(self, memory):
         """Returns the measures that the profile has: {name that ends with the unit: column}."""
         heap, memory = memory and self.has_heap, memory and self.has_memory
-        light = "light" in (self.meta.get("tracer") or "")
+        light = is_light(self.meta)
         known = {"times": True, "light": light, "memory": memory, "light_memory": light and memory,
                  "heap": heap, "native": heap}
         known.update((name.removeprefix("has_"), value) for name, value in self.meta.items()

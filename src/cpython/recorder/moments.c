@@ -8,7 +8,6 @@
 #include "tally_reads.h"
 #include "tensor_reads.h"
 #include "engine/light.h"
-#include "engine/light_memory.h"
 #include "engine/parts.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
@@ -186,8 +185,7 @@ static void share_rss(const struct clp_recorder *recorder, struct clp_thread *th
                       uint64_t of_files, uint64_t now)
 {
     if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span) {
-        if (thread->light.on)
-            (void)clp_light_memory_take(thread, 0);
+        clp_engine_note_rss(thread, rss);
         return;
     }
     struct clp_thread_use use = take_use(thread, now);

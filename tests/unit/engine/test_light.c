@@ -74,14 +74,14 @@ static void begin_thread(struct program *program)
     clp_engine_enter(program->thread, program->function, "a frame", program->now);
 }
 
-/* Starts a program. `first` intervals are timed at the start. */
+/* Starts a program without memory. `first` intervals are timed at the start. */
 static void begin(struct program *program, int64_t first)
 {
     begin_engine(program, first);
     begin_thread(program);
 }
 
-/* The same, with memory. No line shorter than half a microsecond changes it. */
+/* Starts a program with memory. No line shorter than half a microsecond changes it. */
 static void begin_with_memory(struct program *program, int64_t first)
 {
     begin_engine(program, first);
@@ -146,14 +146,24 @@ static void done(struct program *program, int place, bool skipped, enum clp_ligh
     pass(program, program->costs[!skipped]);
 }
 
+/* The moment that the event gives to the engine. */
+static uint64_t moment(const struct program *program, bool skipped)
+{
+    return skipped ? program->thread->light.read : program->now;
+}
+
+static void begin_line(struct program *program, int place, int number)
+{
+    bool skipped = skips(program, place);
+
+    clp_engine_line(program->thread, number, moment(program, skipped));
+    done(program, place, skipped, CLP_LIGHT_LINE);
+}
+
 /* A line begins, and lasts so long. */
 static void line(struct program *program, int number, uint64_t ticks)
 {
-    struct clp_thread *thread = program->thread;
-    bool skipped = skips(program, number);
-
-    clp_engine_line(thread, number, skipped ? thread->light.read : program->now);
-    done(program, number, skipped, CLP_LIGHT_LINE);
+    begin_line(program, number, number);
     pass(program, ticks);
     program->truth[number] += ticks;
     program->hits[number]++;
@@ -609,18 +619,29 @@ Test(light, the_error_is_told)
     cr_expect_gt(told, off / 2);
 }
 
-static void call(struct program *program, uint64_t ticks)
+/* A body of the function begins, with its first line. */
+static void enter(struct program *program, uint32_t function, const char *frame)
 {
-    struct clp_thread *thread = program->thread;
     bool skipped = skips(program, LINES);
 
-    clp_engine_enter(thread, program->callee, "another frame", skipped ? thread->light.read : program->now);
-    clp_engine_line(thread, 0, skipped ? thread->light.read : program->now);
+    clp_engine_enter(program->thread, function, frame, moment(program, skipped));
+    clp_engine_line(program->thread, 0, moment(program, skipped));
     done(program, LINES, skipped, CLP_LIGHT_ENTER);
-    pass(program, ticks);
-    skipped = skips(program, LINES + 1);
-    clp_engine_leave(thread, skipped ? thread->light.read : program->now);
+}
+
+static void leave(struct program *program)
+{
+    bool skipped = skips(program, LINES + 1);
+
+    clp_engine_leave(program->thread, moment(program, skipped));
     done(program, LINES + 1, skipped, CLP_LIGHT_LEAVE);
+}
+
+static void call(struct program *program, uint64_t ticks)
+{
+    enter(program, program->callee, "another frame");
+    pass(program, ticks);
+    leave(program);
 }
 
 Test(light, inclusive_times_are_sums_of_self_times)
@@ -1001,14 +1022,11 @@ Test(light, growth_outside_lines_goes_to_no_line)
     for (int i = 0; i < 200000; i++) {
         changes(&program, 0, 700, i % 3 == 0 ? PAGE : 0);
         about(&program, 1, 100);
-        bool skipped = skips(&program, LINES + 1);
-        clp_engine_leave(program.thread, skipped ? program.thread->light.read : program.now);
-        done(&program, LINES + 1, skipped, CLP_LIGHT_LEAVE);
+        leave(&program);
         pass(&program, 800);
         program.rss += i % 2 == 0 ? PAGE : 0;
-        skipped = skips(&program, LINES);
-        clp_engine_enter(program.thread, program.function, "a frame", skipped ? program.thread->light.read : program.now);
-        done(&program, LINES, skipped, CLP_LIGHT_ENTER);
+        enter(&program, program.function, "a frame");
+        program.hits[0]++;
     }
     end_body(&program);
     expect_increment(&program, 0, 5);
@@ -1093,20 +1111,13 @@ Test(light, the_largest_change_was_seen_at_once)
     for (int i = 0; i < 3000; i++) {
         about(&program, 0, 30);
         line(&program, 1, 20);
-        bool skipped = skips(&program, LINES);
-        clp_engine_enter(program.thread, program.callee, "another frame", skipped ? program.thread->light.read : program.now);
-        clp_engine_line(program.thread, 0, skipped ? program.thread->light.read : program.now);
-        done(&program, LINES, skipped, CLP_LIGHT_ENTER);
+        enter(&program, program.callee, "another frame");
         for (int j = 0; j < 100; j++) {
-            skipped = skips(&program, 7);
-            clp_engine_line(program.thread, 0, skipped ? program.thread->light.read : program.now);
-            done(&program, 7, skipped, CLP_LIGHT_LINE);
+            begin_line(&program, 7, 0);
             pass(&program, 700);
             program.rss += PAGE;
         }
-        skipped = skips(&program, LINES + 1);
-        clp_engine_leave(program.thread, skipped ? program.thread->light.read : program.now);
-        done(&program, LINES + 1, skipped, CLP_LIGHT_LEAVE);
+        leave(&program);
     }
     end_body(&program);
     cr_expect_lt(percent_off((double)memory_of(&program, 1)->grown, 3000.0 * 100 * PAGE), 2);
