@@ -46,7 +46,7 @@ def tables(runs, clocks, options):
     names = ["bare", "exact", "light", *BUILDS]
     text = (f"Time against the bare interpreter, the quickest runs. A reading of the clock takes {alone} ns alone, one behind the "
             f"other, and adds {within} ns to other work. Light: with --clock light. No clock: an addition in place of the "
-            "reading. Hits alone: usual events count hits and nothing else; those of generators are as in no clock.")
+            "reading. Hits alone: usual events count hits and nothing else.")
     yield Table("Floor", text, ["program", "bare, s", *names[1:]],
                 [slowdown.slowdown_row(name, columns, names, min) for name, columns in runs.items()],
                 slowdown.failures(runs) + [slowdown.rounds_note(runs, options)])

@@ -346,28 +346,25 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
 static INLINE void note_place(struct clp_suspended *record, const struct clp_activation *top, size_t place,
                               uint64_t now)
 {
-    record->function = top->block->function;
     record->line_place = place;
     record->before = top->before;
     record->carried = top->carried;
     record->since = now;
 }
 
-static __attribute__((noinline)) void suspend_anyhow(struct clp_thread *thread, uint64_t now)
+/* A record for the body on top, which was never suspended. NULL: no memory. */
+static struct clp_suspended *new_record(struct clp_thread *thread)
 {
-    struct clp_activation *top = thread->top;
-    const struct clp_cost cost = thread->suspend;
-    struct clp_suspended *record = top->suspended;
+    const struct clp_activation *top = thread->top;
+    struct clp_suspended *record = clp_suspended_new(thread->engine, top->frame);
 
-    clp_light_settle(thread, now);
-    if (CLP_UNLIKELY(top == thread->stack))
-        return;
-    if (record == NULL && (record = clp_suspended_new(thread->engine, top->frame)) == NULL)
+    if (record == NULL) {
         clp_engine_lose(thread);
-    end_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
-    if (record != NULL)
-        note_place(record, top, clp_engine_place(thread), now);
-    go_out(thread, cost.after);
+        return NULL;
+    }
+    record->function = top->block->function;
+    record->awaits = thread->engine->functions.items[record->function].awaits;
+    return record;
 }
 
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
@@ -375,15 +372,14 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     struct clp_activation *top = thread->top;
     const struct clp_cost cost = thread->suspend;
 
-    if (top->suspended == NULL || !is_plain(thread)) {
-        suspend_anyhow(thread, now);
+    clp_light_settle(thread, now);
+    if (CLP_UNLIKELY(top == thread->stack))
         return;
-    }
-    end_plain_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
-    note_place(top->suspended, top, clp_block_place_of(top->block, top->cell), now);
-    thread->top = top - 1;
-    clp_engine_credit_caller(thread, top, thread->correction);
-    clp_engine_add_cost(thread, cost.after);
+    struct clp_suspended *record = top->suspended != NULL ? top->suspended : new_record(thread);
+    end_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
+    if (record != NULL)
+        note_place(record, top, clp_engine_place(thread), now);
+    go_out(thread, cost.after);
 }
 
 /* The record of a suspended body of this function, or NULL. The block, which may be NULL, remembers it.
@@ -391,8 +387,11 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
 static struct clp_suspended *find_suspended(const struct clp_thread *thread, struct clp_block *block,
                                             uint32_t function, const void *frame)
 {
-    struct clp_suspended *record = clp_suspended_find(thread->engine, frame);
+    struct clp_suspended *record = block != NULL ? clp_engine_latest_suspended(block, frame) : NULL;
 
+    if (record != NULL)
+        return record;
+    record = clp_suspended_find(thread->engine, frame);
     if (record == NULL || record->function != function)
         return NULL;
     if (block != NULL)
@@ -420,7 +419,7 @@ static void take_up(struct clp_thread *thread, struct clp_suspended *record, uin
     if (record->line_place == 0)
         return;
     stand_at(thread, record, cost);
-    if (thread->engine->functions.items[record->function].awaits)
+    if (record->awaits)
         thread->top->cell->await += now - record->since;
 }
 
@@ -442,66 +441,12 @@ static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function
     return thread->top;
 }
 
-/* Does what go_on does where nothing is out of the ordinary: the body was suspended at a line, and memory is as
- * it was. */
-static INLINE struct clp_activation *go_on_plain(struct clp_thread *thread, struct clp_block *block,
-                                                 struct clp_call *call, struct clp_suspended *record, uint64_t now)
-{
-    const struct clp_cost cost = thread->resume;
-    struct clp_cell *cell = clp_block_cell(block, record->line_place);
-    struct clp_activation *top =
-        clp_engine_push_plain(thread, block, call, cell, cost.before, now - thread->stopped);
-
-    top->frame = record->frame;
-    top->special = top->continued = true;
-    top->start = thread->last;
-    top->start_correction = thread->correction;
-    top->start_rss = thread->last_rss;
-    top->start_shared = thread->light.memory.shared;
-    top->before = record->before;
-    top->carried = record->carried;
-    top->suspended = record;
-    clp_engine_add_cost(thread, cost.after);
-    if (thread->engine->functions.items[record->function].awaits)
-        cell->await += now - record->since;
-    return top;
-}
-
-static __attribute__((noinline)) struct clp_activation *
-resume_anyhow(struct clp_thread *thread, uint32_t function, const void *frame, uint64_t now)
+struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
+                                         const void *frame, uint64_t now)
 {
     clp_light_settle(thread, now);
     drop_stale(thread, frame, now);
     return go_on(thread, function, frame, now, thread->resume);
-}
-
-/* Resumes another body than the one that was resumed last in this block, or from another line. */
-static __attribute__((noinline)) struct clp_activation *
-resume_other(struct clp_thread *thread, struct clp_block *block, const void *frame, uint64_t now)
-{
-    struct clp_suspended *record = find_suspended(thread, block, block->function, frame);
-
-    if (record == NULL || record->line_place == 0)
-        return resume_anyhow(thread, block->function, frame, now);
-    return go_on_plain(thread, block, call_from_top(thread, block->function), record, now);
-}
-
-struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
-                                         const void *frame, uint64_t now)
-{
-    if (CLP_UNLIKELY(!clp_engine_has_block(thread, function) || thread->broken ||
-                     thread->rss != thread->last_rss || thread->top == thread->last_activation ||
-                     thread->top->frame == frame))
-        return resume_anyhow(thread, function, frame, now);
-    struct clp_block *block = thread->blocks[function];
-    struct clp_suspended *record = block->latest; /* most of the time it is the one; never freed, but maybe stale */
-    if (CLP_UNLIKELY(record == NULL || record->frame != frame || record->function != function ||
-                     record->line_place == 0))
-        return resume_other(thread, block, frame, now);
-    struct clp_call *call = clp_engine_known_call(thread, function);
-    if (CLP_UNLIKELY(call == NULL))
-        return resume_other(thread, block, frame, now);
-    return go_on_plain(thread, block, call, record, now);
 }
 
 bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place, uint64_t now)
@@ -517,6 +462,7 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
         clp_suspended_forget(thread->engine, top->frame);
     end_body(thread, now - thread->stopped, 0, thread->line_ticks);
     place->frame = top->frame;
+    place->function = top->block->function;
     note_place(place, top, clp_engine_place(thread), now);
     go_out(thread, 0);
     return true;

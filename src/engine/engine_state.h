@@ -84,6 +84,7 @@ struct clp_suspended {
     const void *frame; /* the frame of the body; NULL while the record is free */
     uint32_t function;
     int32_t before;   /* see struct clp_activation */
+    bool awaits;      /* its function's waits count */
     size_t line_place; /* of the line's cell in the function's block; 0: the first line has not begun */
     uint64_t carried; /* ticks of the line's execution so far */
     uint64_t since;   /* time of the suspension by the clock itself: threads' own clocks differ */

@@ -300,16 +300,15 @@ static inline void clp_engine_credit_caller(struct clp_thread *thread, const str
     clp_engine_credit_line(thread, total, correction);
 }
 
-static inline __attribute__((always_inline)) bool
-clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
+/* Ends the plain stay on top and takes its body off the stack. `cost` is that of the event, `cost_ticks` the whole
+ * charge of the stay. */
+static inline __attribute__((always_inline)) void
+clp_engine_go_out_plain(struct clp_thread *thread, struct clp_cost cost, int64_t cost_ticks, uint64_t at)
 {
-    const struct clp_cost cost = thread->leave;
     struct clp_activation *top = thread->top;
     struct clp_cell *cell = top->cell, *caller = (top - 1)->cell;
     int64_t ticks = (int64_t)(at - thread->last);
 
-    if (CLP_UNLIKELY(top->special || top->suspended != NULL || cell == &thread->outside))
-        return false;
     cell->self += (uint64_t)ticks;
     cell->self_correction += cost.before;
     thread->last = at;
@@ -317,7 +316,7 @@ clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
         cell->nested -= ticks;
         cell->nested_correction -= cost.before + thread->line_cost;
     } else {
-        clp_engine_note_longest(cell, ticks, thread->leave_ticks);
+        clp_engine_note_longest(cell, ticks, cost_ticks);
     }
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
@@ -327,6 +326,16 @@ clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
     caller->self_correction += cost.after;
     if (CLP_UNLIKELY(caller->open != 0))
         caller->nested_correction -= cost.after;
+}
+
+static inline __attribute__((always_inline)) bool
+clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
+{
+    const struct clp_activation *top = thread->top;
+
+    if (CLP_UNLIKELY(top->special || top->suspended != NULL || top->cell == &thread->outside))
+        return false;
+    clp_engine_go_out_plain(thread, thread->leave, thread->leave_ticks, at);
     return true;
 }
 
@@ -352,6 +361,64 @@ clp_engine_last_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
     if (caller->open != 0)
         caller->nested_correction -= cost.after;
     return true;
+}
+
+/* ---- suspending and resuming a body, where nothing is out of the ordinary ----
+ *
+ * The body was suspended before, so it has a record, and it stands at a line. `now` is the time by the clock itself. */
+
+static inline __attribute__((always_inline)) bool
+clp_engine_suspend_plain(struct clp_thread *thread, uint64_t now)
+{
+    struct clp_activation *top = thread->top;
+    struct clp_suspended *record = top->suspended;
+    uint64_t at = now - thread->stopped;
+    int64_t ticks = (int64_t)(at - thread->last) - thread->suspend_ticks;
+
+    if (CLP_UNLIKELY(record == NULL || top->special || top->cell->open != 0))
+        return false;
+    record->line_place = clp_block_place_of(top->block, top->cell);
+    record->carried = ticks > 0 ? (uint64_t)ticks : 0;
+    record->since = now;
+    clp_engine_go_out_plain(thread, thread->suspend, thread->suspend_ticks, at);
+    return true;
+}
+
+/* The record of the body if it is the one that was resumed last in this block; else NULL. */
+static inline struct clp_suspended *clp_engine_latest_suspended(const struct clp_block *block, const void *frame)
+{
+    struct clp_suspended *record = block->latest; /* never freed, but maybe stale */
+
+    return CLP_LIKELY(record != NULL && record->frame == frame && record->function == block->function) ? record : NULL;
+}
+
+static inline __attribute__((always_inline)) struct clp_activation *
+clp_engine_resume_plain(struct clp_thread *thread, struct clp_block *block, uint64_t code, const void *frame,
+                        uint64_t now)
+{
+    const struct clp_cost cost = thread->resume;
+    struct clp_suspended *record = clp_engine_latest_suspended(block, frame);
+    struct clp_call *call = clp_engine_plain_call(thread, block);
+
+    if (CLP_UNLIKELY(call == NULL || record == NULL || record->line_place == 0 || thread->top->frame == frame))
+        return NULL;
+    struct clp_cell *cell = clp_block_cell(block, record->line_place);
+    struct clp_activation *top =
+        clp_engine_push_plain(thread, block, call, cell, cost.before, now - thread->stopped);
+    top->frame = frame;
+    top->code = code;
+    top->special = top->continued = true;
+    top->start = thread->last;
+    top->start_correction = thread->correction;
+    top->start_rss = thread->last_rss;
+    top->start_shared = thread->light.memory.shared;
+    top->before = 0;
+    top->carried = record->carried;
+    top->suspended = record;
+    clp_engine_add_cost(thread, cost.after);
+    if (CLP_UNLIKELY(record->awaits))
+        cell->await += now - record->since;
+    return top;
 }
 
 #endif

@@ -251,12 +251,19 @@ static void do_enter(struct run *run, struct clp_thread *thread, uint64_t now)
         clp_engine_enter(thread, function, frame, now);
 }
 
+static bool resume_plainly(const struct run *run, struct clp_thread *thread, uint32_t function, const void *frame,
+                           uint64_t now)
+{
+    return run->plainly && clp_engine_has_block(thread, function) &&
+           clp_engine_resume_plain(thread, thread->blocks[function], 0, frame, now) != NULL;
+}
+
 static void do_resume(struct run *run, struct clp_thread *thread, uint64_t now)
 {
     uint32_t function = next_function(run);
     const void *frame = next_frame(run);
 
-    if (!run->failed)
+    if (!run->failed && !resume_plainly(run, thread, function, frame, now))
         clp_engine_resume(thread, function, frame, now);
 }
 
@@ -316,8 +323,8 @@ static void do_leave(struct run *run, struct clp_thread *thread, uint64_t now)
 
 static void do_suspend(struct run *run, struct clp_thread *thread, uint64_t now)
 {
-    (void)run;
-    clp_engine_suspend(thread, now);
+    if (!run->plainly || !clp_engine_suspend_plain(thread, now))
+        clp_engine_suspend(thread, now);
 }
 
 static void do_foreign(struct run *run, struct clp_thread *thread, uint64_t now)

@@ -230,6 +230,18 @@ RARE static PyObject *suspend_below(const struct clp_probe_object *probe, struct
     Py_RETURN_NONE;
 }
 
+static __attribute__((noinline)) PyObject *suspend_with_memory(struct clp_thread *thread)
+{
+    clp_recorder_suspend(thread);
+    Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *suspend_special(struct clp_thread *thread, uint64_t now)
+{
+    clp_engine_suspend(thread, now);
+    Py_RETURN_NONE;
+}
+
 static INLINE PyObject *suspend(const struct clp_probe_object *probe, enum clock clock)
 {
     struct clp_thread *thread = clp_thread_here;
@@ -238,9 +250,9 @@ static INLINE PyObject *suspend(const struct clp_probe_object *probe, enum clock
         return suspend_below(probe, thread);
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
-        clp_recorder_suspend(thread);
-    else
-        clp_engine_suspend(thread, now);
+        return suspend_with_memory(thread);
+    if (CLP_UNLIKELY(!clp_engine_suspend_plain(thread, now)))
+        return suspend_special(thread, now);
     Py_RETURN_NONE;
 }
 
@@ -253,24 +265,33 @@ static __attribute__((noinline)) PyObject *resume_anyhow(const struct clp_select
     Py_RETURN_NONE;
 }
 
+/* Resumes another body than the one that was resumed last, or from another line. */
+static __attribute__((noinline)) PyObject *resume_other(const struct clp_selected *selected, struct clp_thread *thread,
+                                                        const void *frame, uint64_t now)
+{
+    clp_recorder_note_code(clp_engine_resume(thread, selected->function, frame, now), selected);
+    clp_callers_note(selected->recorder, thread);
+    Py_RETURN_NONE;
+}
+
 static INLINE PyObject *resume(const struct clp_probe_object *probe, enum clock clock)
 {
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(thread == NULL || !clp_recorder_counts(selected) ||
-                     selected->recorder->blocks.stays != NULL))
+                     !clp_engine_has_block(thread, selected->function) || selected->recorder->blocks.stays != NULL))
         return resume_anyhow(selected);
+    struct clp_block *block = thread->blocks[selected->function];
+    const void *frame = clp_compat_running_frame(PyThreadState_Get());
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return resume_anyhow(selected);
-    const void *frame = clp_compat_running_frame(PyThreadState_Get());
-    struct clp_activation *top = clp_engine_resume(thread, selected->function, frame, now);
-    if (CLP_LIKELY(top != NULL))
-        top->code = selected->identity;
-    if (clock == CLOCK_STILL && CLP_LIKELY(top != NULL) && CLP_UNLIKELY(top->call->counts.ticks == 0))
+    struct clp_activation *top = clp_engine_resume_plain(thread, block, selected->identity, frame, now);
+    if (CLP_UNLIKELY(top == NULL))
+        return resume_other(selected, thread, frame, now);
+    if (clock == CLOCK_STILL && CLP_UNLIKELY(top->call->counts.ticks == 0))
         top->call->counts.ticks = 1; /* a resumption is no call: without time the profile would not have it */
-    clp_callers_note(selected->recorder, thread);
     Py_RETURN_NONE;
 }
 

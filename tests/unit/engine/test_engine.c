@@ -141,8 +141,8 @@ struct model {
 /* How often a way in line applied, and what else the programs must have in them. */
 enum {
     ENTERED, ENTERED_AGAIN, ENTERED_LATE, BEGAN, LEFT, LEFT_AGAIN, ENDED, ENDED_AGAIN, STACK_FULL,
-    RESUMED_OTHER, TAKEN_LATE, TAKEN_IN_PART, RELEASE_REFUSED, CHANGE_CLOSED, TAKEN_FROM_IDLE,
-    RELEASE_THEIRS, RELEASE_NOT_THEIRS, SEEN
+    SUSPENDED, RESUMED, RESUMED_AGAIN, RESUMED_OVER, RESUMED_OTHER, TAKEN_LATE, TAKEN_IN_PART, RELEASE_REFUSED,
+    CHANGE_CLOSED, TAKEN_FROM_IDLE, RELEASE_THEIRS, RELEASE_NOT_THEIRS, SEEN
 };
 
 static uint64_t pick(struct model *model, uint64_t count)
@@ -656,16 +656,57 @@ static void step_suspend(struct model *model, struct model_thread *thread)
     if (top == NULL || !is_generator(model, top->function))
         return;
     read_rss(model, thread);
-    clp_engine_suspend(thread->thread, model->now);
+    if (pick(model, 2) == 0 && clp_engine_suspend_plain(thread->thread, model->now))
+        model->seen[SUSPENDED]++;
+    else
+        clp_engine_suspend(thread->thread, model->now);
     model->suspended[model->suspended_count] = top->frame;
     model->suspended_function[model->suspended_count++] = top->function;
     model_suspend(model, thread);
+}
+
+/* True if the way in line applied. */
+static bool resume_plainly(struct model *model, struct model_thread *thread, int function, int frame)
+{
+    struct clp_thread *told = thread->thread;
+
+    if (!clp_engine_has_block(told, (uint32_t)function))
+        return false;
+    bool again = told->top->cell->open != 0;
+    struct clp_activation *top =
+        clp_engine_resume_plain(told, told->blocks[function], code_of(function), address(frame), model->now);
+    if (top == NULL)
+        return false;
+    cr_assert(top == told->top && top->frame == address(frame) && top->code == code_of(function));
+    model->seen[again ? RESUMED_AGAIN : RESUMED]++;
+    return true;
+}
+
+/* The exit of the body on top was not told, nor its suspension, and it resumes. */
+static void resume_over(struct model *model, struct model_thread *thread)
+{
+    const struct model_body *top = top_of(thread);
+    int function = top->function, frame = top->frame;
+
+    if (!resume_plainly(model, thread, function, frame))
+        clp_engine_resume(thread->thread, (uint32_t)function, address(frame), model->now);
+    model_leave(model, thread, model->now);
+    model->taken[frame] = true;
+    model_resume(model, thread, function, frame, model->engine.costs.resume);
+    model->seen[RESUMED_OVER]++;
 }
 
 /* Resumes a body; sometimes nobody tells, and a line shows it; sometimes another body, which was
  * selected while it was suspended, has the address. */
 static void step_resume(struct model *model, struct model_thread *thread)
 {
+    const struct model_body *top = top_of(thread);
+
+    if (top != NULL && top->line >= 0 && is_generator(model, top->function) && pick(model, 20) == 0) {
+        read_rss(model, thread);
+        resume_over(model, thread);
+        return;
+    }
     if (model->suspended_count == 0 || thread->depth == DEPTH)
         return;
     int place = (int)pick(model, (uint64_t)model->suspended_count);
@@ -682,7 +723,7 @@ static void step_resume(struct model *model, struct model_thread *thread)
     if (untold)
         cr_assert_eq(clp_engine_align(thread->thread, (uint32_t)function, address(frame),
                                       model->now), thread->thread->top);
-    else
+    else if (pick(model, 2) == 0 || !resume_plainly(model, thread, function, frame))
         clp_engine_resume(thread->thread, (uint32_t)function, address(frame), model->now);
     model_resume(model, thread, function, frame,
                  untold ? (struct clp_cost){0} : model->engine.costs.resume);
