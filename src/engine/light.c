@@ -168,8 +168,11 @@ void clp_light_stay_still(struct clp_thread *thread)
 
 /* ---- errors ---- */
 
-/* Ticks come at random, so a line that is met by n of them counts n +- sqrt(n) times what lies between two. */
-double clp_light_error(const struct clp_light_cell *cell)
+/* Ticks come at random, so a line that is met by n of them counts n +- sqrt(n) times what lies between two. A line that
+ * none has met lacks the executions that were not timed. They may have lasted as long as the others. */
+double clp_light_error(const struct clp_light_cell *cell, uint64_t hits)
 {
-    return sqrt(cell->squares);
+    if (cell->squares > 0 || hits <= cell->timed)
+        return sqrt(cell->squares);
+    return (double)(hits - cell->timed) * cell->usual / 8;
 }

@@ -97,7 +97,7 @@ void clp_light_time_rest(struct clp_thread *thread, uint64_t now);
 /* Lets the thread read no clock from now on, so that the cost of such events can be measured. */
 void clp_light_stay_still(struct clp_thread *thread);
 
-/* The standard error of the self time that a line has, in ticks. `cell` is a sum over threads. */
-double clp_light_error(const struct clp_light_cell *cell);
+/* The standard error of the self time that a line with so many hits has, in ticks. `cell` is a sum over threads. */
+double clp_light_error(const struct clp_light_cell *cell, uint64_t hits);
 
 #endif

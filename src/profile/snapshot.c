@@ -144,7 +144,7 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     if (measures.gc > measures.self) /* the profiler's own work in a collection is in no time */
         measures.gc = measures.self;
     if (block->light != NULL)
-        measures.error = nanos(LIGHT_ERRORS * clp_light_error(&block->light[line]), nanos_per_tick);
+        measures.error = nanos(LIGHT_ERRORS * clp_light_error(&block->light[line], cell->hits), nanos_per_tick);
     if (wish->cpu)
         set_cpu(&clp_block_cpu(block)[line], nanos_per_tick, &measures);
     if (block->rss != NULL) {

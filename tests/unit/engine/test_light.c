@@ -219,6 +219,13 @@ static double self_of(const struct program *program, int number)
            clp_costs_ticks(&program->engine.costs, clp_cell_self_correction(cell, program->engine.costs.line));
 }
 
+static double error_of(const struct program *program, int number)
+{
+    const struct clp_block *block = program->thread->blocks[program->function];
+
+    return clp_light_error(&block->light[number], block->cells[number].hits);
+}
+
 static double sum(const struct program *program)
 {
     double all = 0;
@@ -550,7 +557,7 @@ Test(light, a_long_stay_is_never_lost)
         double usual = 59999 * 100.0;
         cr_expect_lt(percent_off(self_of(&program, 2) - usual, 50 * MILLI), 2, "%d", stay);
         cr_expect_lt(self_of(&program, 0) + self_of(&program, 1), 6 * MILLI);
-        double error = clp_light_error(&program.thread->blocks[program.function]->light[2]);
+        double error = error_of(&program, 2);
         cr_expect_lt(error, MILLI, "the stay is known but for its ends");
         end(&program);
     }
@@ -607,7 +614,7 @@ Test(light, the_error_is_told)
             line(&program, 1, random_below(&program, 10) == 0 ? 1000 : 50);
         }
         end_body(&program);
-        double error = clp_light_error(&program.thread->blocks[program.function]->light[1]);
+        double error = error_of(&program, 1);
         double distance = fabs(self_of(&program, 1) - (double)program.truth[1]);
         right += distance <= 2 * error;
         told += error * error;
@@ -617,6 +624,48 @@ Test(light, the_error_is_told)
     cr_expect_geq(right, 93, "%d", right);
     cr_expect_lt(told, 2 * off);
     cr_expect_gt(told, off / 2);
+}
+
+/* A line that takes less than lies between two ticks is usually met by none. What it may have taken is told. */
+Test(light, the_error_of_a_line_that_was_never_met_is_told)
+{
+    int unmet = 0;
+
+    for (int i = 0; i < 100; i++) {
+        struct program program;
+        begin(&program, 100);
+        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        for (int j = 0; j < 30000; j++) {
+            about(&program, 0, 500);
+            if (j % 300 == 0)
+                about(&program, 1, 100);
+        }
+        end_body(&program);
+        if (program.thread->blocks[program.function]->light[1].squares == 0) {
+            double lost = (double)program.truth[1] - self_of(&program, 1);
+            unmet++;
+            cr_expect_geq(2 * error_of(&program, 1), lost);
+            cr_expect_leq(error_of(&program, 1), 2 * lost, "nor is it told much too large");
+        }
+        end(&program);
+    }
+    cr_expect_gt(unmet, 50, "%d", unmet);
+}
+
+/* Where each execution was timed, nothing is unknown. */
+Test(light, a_line_that_was_timed_at_each_visit_has_no_error)
+{
+    struct program program;
+
+    begin(&program, 100);
+    for (int j = 0; j < 30000; j++) {
+        about(&program, 0, 500);
+        if (j % 300 == 0)
+            line(&program, 1, 5 * MICRO);
+    }
+    end_body(&program);
+    cr_expect_eq(error_of(&program, 1), 0);
+    end(&program);
 }
 
 /* A body of the function begins, with its first line. */
