@@ -652,22 +652,6 @@ Test(light, the_error_of_a_line_that_was_never_met_is_told)
     cr_expect_gt(unmet, 50, "%d", unmet);
 }
 
-/* Where each execution was timed, nothing is unknown. */
-Test(light, a_line_that_was_timed_at_each_visit_has_no_error)
-{
-    struct program program;
-
-    begin(&program, 100);
-    for (int j = 0; j < 30000; j++) {
-        about(&program, 0, 500);
-        if (j % 300 == 0)
-            line(&program, 1, 5 * MICRO);
-    }
-    end_body(&program);
-    cr_expect_eq(error_of(&program, 1), 0);
-    end(&program);
-}
-
 /* A body of the function begins, with its first line. */
 static void enter(struct program *program, uint32_t function, const char *frame)
 {
@@ -691,6 +675,25 @@ static void call(struct program *program, uint64_t ticks)
     enter(program, program->callee, "another frame");
     pass(program, ticks);
     leave(program);
+}
+
+/* Where each execution was timed, nothing is unknown. A line that calls has more intervals than executions. */
+Test(light, a_line_that_was_timed_at_each_visit_has_no_error)
+{
+    struct program program;
+
+    begin(&program, 100);
+    for (int j = 0; j < 30000; j++) {
+        about(&program, 0, 500);
+        if (j % 300 != 0)
+            continue;
+        line(&program, 1, 5 * MICRO);
+        call(&program, 5 * MICRO);
+        pass(&program, 5 * MICRO);
+    }
+    end_body(&program);
+    cr_expect_eq(error_of(&program, 1), 0);
+    end(&program);
 }
 
 Test(light, inclusive_times_are_sums_of_self_times)
