@@ -343,10 +343,12 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
     leave(thread, now, cost, clp_engine_whole_ticks(thread->line_cost + cost.before));
 }
 
-static INLINE void note_place(struct clp_suspended *record, const struct clp_activation *top, size_t place,
-                              uint64_t now)
+/* Notes where the body on top stands. */
+static void note_place(struct clp_suspended *record, const struct clp_thread *thread, uint64_t now)
 {
-    record->line_place = place;
+    const struct clp_activation *top = thread->top;
+
+    record->line_place = clp_engine_place(thread);
     record->before = top->before;
     record->carried = top->carried;
     record->since = now;
@@ -369,7 +371,7 @@ static struct clp_suspended *new_record(struct clp_thread *thread)
 
 void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
 {
-    struct clp_activation *top = thread->top;
+    const struct clp_activation *top = thread->top;
     const struct clp_cost cost = thread->suspend;
 
     clp_light_settle(thread, now);
@@ -378,7 +380,7 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     struct clp_suspended *record = top->suspended != NULL ? top->suspended : new_record(thread);
     end_body(thread, now - thread->stopped, cost.before, thread->suspend_ticks);
     if (record != NULL)
-        note_place(record, top, clp_engine_place(thread), now);
+        note_place(record, thread, now);
     go_out(thread, cost.after);
 }
 
@@ -463,7 +465,7 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
     end_body(thread, now - thread->stopped, 0, thread->line_ticks);
     place->frame = top->frame;
     place->function = top->block->function;
-    note_place(place, top, clp_engine_place(thread), now);
+    note_place(place, thread, now);
     go_out(thread, 0);
     return true;
 }
