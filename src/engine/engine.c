@@ -231,32 +231,13 @@ static inline bool is_plain(const struct clp_thread *thread)
     return !thread->top->special && thread->top->cell->open == 0;
 }
 
-/* Ends the interval and the stay of the body on top, which is plain. top->carried is then how long the stay has
- * lasted. `cost` is the part of the event before its reading of the clock, cost_ticks the whole charge of the
- * stay. */
-static INLINE void end_plain_body(struct clp_thread *thread, uint64_t at, int64_t cost, int64_t cost_ticks)
-{
-    struct clp_cell *cell = thread->top->cell;
-    int64_t ticks = (int64_t)(at - thread->last);
-
-    cell->self += (uint64_t)ticks;
-    cell->self_correction += cost;
-    thread->correction += cost;
-    thread->last = at;
-    ticks -= cost_ticks;
-    if (ticks > cell->max)
-        cell->max = ticks;
-    if (thread->usage > cell->usage)
-        cell->usage = thread->usage;
-    thread->top->carried = ticks > 0 ? (uint64_t)ticks : 0;
-}
-
-/* Does what end_plain_body does, for any body. */
+/* Ends the interval and the stay of the body on top. top->carried is then how long the stay has lasted. `cost` as in
+ * clp_engine_end_plain, plain_cost_ticks the whole charge of a plain stay. */
 static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost,
                             int64_t plain_cost_ticks)
 {
     if (CLP_LIKELY(is_plain(thread))) {
-        end_plain_body(thread, at, cost, plain_cost_ticks);
+        thread->top->carried = clp_engine_end_plain(thread, at, cost, plain_cost_ticks);
         return;
     }
     clp_engine_make_special(thread);
@@ -266,21 +247,20 @@ static INLINE void end_body(struct clp_thread *thread, uint64_t at, int64_t cost
         end_stay(thread);
 }
 
-/* Takes the body on top off the stack. Its stay has ended. The calling thread may be another one than the stack's
- * (clp_engine_top). */
+/* Takes the body on top off the stack. Its stay has ended. As clp_engine_go_out_plain. */
 static INLINE void go_out(struct clp_thread *thread, int64_t cost)
 {
     struct clp_activation *left = thread->top;
 
-    __atomic_store_n(&thread->top, left - 1, __ATOMIC_RELAXED);
     if (CLP_LIKELY(left->cell != &thread->outside)) {
-        clp_engine_credit_caller(thread, left, thread->correction);
-    } else { /* no line has the time, as when an exception is thrown into a generator that has not begun */
-        left->block->running--;
-        clp_garbage_leave_early(thread);
-        clp_engine_credit_line(thread, thread->last - left->entered,
-                               thread->correction - left->entered_correction);
+        clp_engine_go_out_plain(thread, cost);
+        return;
     }
+    /* no line has the time, as when an exception is thrown into a generator that has not begun */
+    __atomic_store_n(&thread->top, left - 1, __ATOMIC_RELAXED);
+    left->block->running--;
+    clp_garbage_leave_early(thread);
+    clp_engine_credit_line(thread, thread->last - left->entered, thread->correction - left->entered_correction);
     clp_engine_add_cost(thread, cost);
 }
 

@@ -300,32 +300,38 @@ static inline void clp_engine_credit_caller(struct clp_thread *thread, const str
     clp_engine_credit_line(thread, total, correction);
 }
 
-/* Ends the plain stay on top and takes its body off the stack. `cost` is that of the event, `cost_ticks` the whole
- * charge of the stay. */
-static inline __attribute__((always_inline)) void
-clp_engine_go_out_plain(struct clp_thread *thread, struct clp_cost cost, int64_t cost_ticks, uint64_t at)
+/* Ends the interval and the stay on top, which is plain. `cost` is the part of the event before its reading of the clock,
+ * cost_ticks the whole charge of the stay. Returns how long the stay has lasted without it; at least 0. */
+static inline __attribute__((always_inline)) uint64_t
+clp_engine_end_plain(struct clp_thread *thread, uint64_t at, int64_t cost, int64_t cost_ticks)
 {
-    struct clp_activation *top = thread->top;
-    struct clp_cell *cell = top->cell, *caller = (top - 1)->cell;
+    struct clp_cell *cell = thread->top->cell;
     int64_t ticks = (int64_t)(at - thread->last);
 
     cell->self += (uint64_t)ticks;
-    cell->self_correction += cost.before;
+    cell->self_correction += cost;
+    thread->correction += cost;
     thread->last = at;
     if (cell->open != 0) {
         cell->nested -= ticks;
-        cell->nested_correction -= cost.before + thread->line_cost;
+        cell->nested_correction -= cost + thread->line_cost;
     } else {
         clp_engine_note_longest(cell, ticks, cost_ticks);
     }
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
-    thread->top = top - 1;
-    clp_engine_credit_caller(thread, top, thread->correction + cost.before);
-    thread->correction += cost.before + cost.after;
-    caller->self_correction += cost.after;
-    if (CLP_UNLIKELY(caller->open != 0))
-        caller->nested_correction -= cost.after;
+    return ticks > cost_ticks ? (uint64_t)(ticks - cost_ticks) : 0;
+}
+
+/* Takes the body on top, whose stay has ended on a line, off the stack. `cost` is the part of the event after its
+ * reading of the clock. The calling thread may be another one than the stack's (clp_engine_top). */
+static inline __attribute__((always_inline)) void clp_engine_go_out_plain(struct clp_thread *thread, int64_t cost)
+{
+    const struct clp_activation *left = thread->top;
+
+    __atomic_store_n(&thread->top, thread->top - 1, __ATOMIC_RELAXED);
+    clp_engine_credit_caller(thread, left, thread->correction);
+    clp_engine_add_cost(thread, cost);
 }
 
 static inline __attribute__((always_inline)) bool
@@ -335,7 +341,8 @@ clp_engine_leave_plain(struct clp_thread *thread, uint64_t at)
 
     if (CLP_UNLIKELY(top->special || top->suspended != NULL || top->cell == &thread->outside))
         return false;
-    clp_engine_go_out_plain(thread, thread->leave, thread->leave_ticks, at);
+    clp_engine_end_plain(thread, at, thread->leave.before, thread->leave_ticks);
+    clp_engine_go_out_plain(thread, thread->leave.after);
     return true;
 }
 
@@ -372,15 +379,14 @@ clp_engine_suspend_plain(struct clp_thread *thread, uint64_t now)
 {
     struct clp_activation *top = thread->top;
     struct clp_suspended *record = top->suspended;
-    uint64_t at = now - thread->stopped;
-    int64_t ticks = (int64_t)(at - thread->last) - thread->suspend_ticks;
 
     if (CLP_UNLIKELY(record == NULL || top->special || top->cell->open != 0))
         return false;
     record->line_place = clp_block_place_of(top->block, top->cell);
-    record->carried = ticks > 0 ? (uint64_t)ticks : 0;
     record->since = now;
-    clp_engine_go_out_plain(thread, thread->suspend, thread->suspend_ticks, at);
+    record->carried =
+        clp_engine_end_plain(thread, now - thread->stopped, thread->suspend.before, thread->suspend_ticks);
+    clp_engine_go_out_plain(thread, thread->suspend.after);
     return true;
 }
 
