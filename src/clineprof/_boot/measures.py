@@ -6,7 +6,8 @@ from clineprof import _boot
 
 # column: the name in files and in Profile; name: the name in options; unit: "count", "ns" or "bytes"; merge: "sum",
 # "largest" or "furthest from 0"; needs: what a run must have recorded, "times", "light", "cpu", "queue", "called", "io",
-# "faults", "switches", "counter1" to "counter4", "memory", "light_memory", "heap" or "native"; page: where the HTML page shows the measure; kept: False for a measure that is computed from others.
+# "faults", "switches", "counter1" to "counter4", "memory", "light_memory", "heap" or "native"; page: where the HTML page
+# shows the measure; kept: False for a measure that is computed from others.
 Measure = collections.namedtuple(
     "Measure", "column name title about unit merge needs page is_signed kept"
 )

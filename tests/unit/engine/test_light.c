@@ -74,6 +74,12 @@ static void begin_thread(struct program *program)
     clp_engine_enter(program->thread, program->function, "a frame", program->now);
 }
 
+/* The random numbers of run number `run` of a program. */
+static void draw_anew(struct program *program, int run)
+{
+    program->random = (uint64_t)(run + 1) * 0x9e3779b97f4a7c15u;
+}
+
 /* Starts a program without memory. `first` intervals are timed at the start. */
 static void begin(struct program *program, int64_t first)
 {
@@ -332,7 +338,7 @@ Test(light, shares_are_right_on_average)
     for (int i = 0; i < 400; i++) {
         struct program program;
         begin(&program, 100);
-        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        draw_anew(&program, i);
         program.inside = 300;
         for (int j = 0; j < 5000; j++) {
             about(&program, 0, 100);
@@ -608,7 +614,7 @@ Test(light, the_error_is_told)
     for (int i = 0; i < 100; i++) {
         struct program program;
         begin(&program, 100);
-        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        draw_anew(&program, i);
         for (int j = 0; j < 30000; j++) {
             about(&program, 0, 500);
             line(&program, 1, random_below(&program, 10) == 0 ? 1000 : 50);
@@ -634,7 +640,7 @@ Test(light, the_error_of_a_line_that_was_never_met_is_told)
     for (int i = 0; i < 100; i++) {
         struct program program;
         begin(&program, 100);
-        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        draw_anew(&program, i);
         for (int j = 0; j < 30000; j++) {
             about(&program, 0, 500);
             if (j % 300 == 0)
@@ -1205,7 +1211,7 @@ Test(light, the_error_of_memory_is_told)
     for (int i = 0; i < 100; i++) {
         struct program program;
         begin_with_memory(&program, 100);
-        program.random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        draw_anew(&program, i);
         for (int j = 0; j < 60000; j++) {
             about(&program, 0, 300);
             changes(&program, 1 + (int)random_below(&program, 4), 800, random_below(&program, 6) == 0 ? PAGE : 0);
