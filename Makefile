@@ -4,6 +4,12 @@
 #     (tools/setup.sh), once. Their answers are makefiles, which are included before anything compiles.
 #   - Files that include Python.h are built for each interpreter, in $(OUT)/<SOABI>; the core is built once.
 
+# All processors are used, unless -j says how many.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(filter-out 0,$(MAKELEVEL)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+START := $(shell date +%s)
+
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 SANITIZER ?=
@@ -17,8 +23,10 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3 /usr/bin/python3 python3.15 python3.14 python3.13 python3.12 \
                 python3.11 python3.10)
 GOALS := $(or $(MAKECMDGOALS),all)
-# Targets that need an environment with packages for the Python tests, and targets that need Criterion.
-WITH_VENV := check quick test soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
+# Targets that run all tests, targets that need an environment with packages for the Python tests, and targets that need
+# Criterion.
+FULL := full slowest
+WITH_VENV := check $(FULL) quick test soak stdlib-check package-check fuzz-rewrite truth stress leak-repeats screenshots
 TESTING := $(WITH_VENV) engines unit valgrind conformance bench
 ifneq ($(filter-out help clean layers print-sources check-all uninstall wheels,$(GOALS)),)
 CONFIG := $(shell for p in $(CANDIDATES); do "$$p" tools/config.py $(OUT) && break; done \
@@ -32,56 +40,45 @@ endif
 
 # ---- what the machine lacks -------------------------------------------------------------------
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
-TEST_NEEDS := pytest msgpack
-TEST_WISHES := numpy coverage cloudpickle rich pyte selenium axe-core-python jinja2 pygments line_profiler
-TEST_WISHES += memory_profiler
-TEST_WISHES += ipython ipykernel nbclient nbconvert jupyterlab
-TEST_WISHES += pytest-xdist pytest-cov pytest-asyncio anyio
-TEST_WISHES += joblib gunicorn uvicorn mpi4py
+TEST_NEEDS := pytest pytest-xdist msgpack
+TEST_WISHES := numpy coverage cloudpickle rich pyte jinja2 pygments line_profiler memory_profiler
+TEST_WISHES += ipython ipykernel nbclient
+TEST_WISHES += pytest-cov pytest-asyncio anyio
+TEST_WISHES += joblib gunicorn uvicorn
 TEST_WISHES += greenlet gevent uvloop
-TEST_WISHES += debugpy matplotlib
-# packages that read code objects; torch is left out, because it is too large
-TEST_WISHES += numba hypothesis dill pony cython setuptools
+TEST_WISHES += debugpy
+# packages that read code objects
+TEST_WISHES += hypothesis dill pony cython setuptools
 # packages that read the formats which clineprof writes
-TEST_WISHES += pandas jsonschema snakeviz viztracer line-profiler-pycharm markdown-it-py
+TEST_WISHES += pandas jsonschema snakeviz line-profiler-pycharm markdown-it-py
 TEST_WISHES += gprof2dot protobuf
 TEST_WISHES += pygls
-TEST_WISHES += dask distributed
-# for frozen applications; 12 MB
-TEST_WISHES += pyinstaller
+# for `make full`: what is large. torch is left out, because it is too large
+FULL_WISHES := selenium axe-core-python jupyterlab nbconvert numba viztracer matplotlib dask distributed mpi4py pyinstaller
 # for `make engines`
 ENGINE_WISHES := cloudpickle dill dask distributed pandas pyarrow mpi4py ray pyspark joblib celery multiprocess
 ENGINE_WISHES += gunicorn uvicorn flask django torch
 NODE_WISHES := speedscope@1.25.0 devtools-protocol@0.0.1734725
 NODE_WISHES += @firefox-devtools/profiler-cli@0.10.0
 
-# make first prints what it is about to download. VENV= names an existing environment, which is used as it is. Only
-# BROWSER=yes downloads a browser, which is large.
+# make first prints what pip and npm are about to download; tools/setup.sh says it of apt-get. VENV= names an existing
+# environment, which is used as it is.
 MAKES_VENV := $(if $(filter command,$(origin VENV)),,yes)
 AIRFLOW_VENV := $(if $(MAKES_VENV),build/venv/airflow-$(SOABI)-$(PYTHON_VERSION))
 ENGINE_VENV := $(if $(MAKES_VENV),build/venv/engines-$(SOABI)-$(PYTHON_VERSION),$(VENV))
 has = $(shell which $(1) 2>/dev/null)
-FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(if $(MAKES_VENV),$(if $(wildcard $(VENV)/ready),,VENV)))
-ifneq ($(filter check,$(GOALS)),)
-FETCHES += $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
-FETCHES += $(if $(call has,chromedriver),,$(if $(filter yes,$(BROWSER)),BROWSER,NO_BROWSER))
-FETCHES += $(if $(call has,gdb),,NO_GDB)
-FETCHES += $(if $(call has,mpirun),,MPI)
+lacks = $(if $(MAKES_VENV),$(if $(wildcard $(1)),,$(2)))
+FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(call lacks,$(VENV)/ready,VENV))
+ifneq ($(filter $(FULL),$(GOALS)),)
+FETCHES += $(call lacks,$(VENV)/ready-full,FULL) $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
 endif
-ifneq ($(filter engines,$(GOALS)),)
-FETCHES += $(if $(MAKES_VENV),$(if $(wildcard $(ENGINE_VENV)/ready),,ENGINES)) $(if $(call has,mpirun),,MPI) $(if $(call has,java),,JAVA)
-endif
-SAY_VENV = FETCH packages for the Python tests with pip: about 750 MB in $(VENV)
+FETCHES += $(if $(filter engines,$(GOALS)),$(call lacks,$(ENGINE_VENV)/ready,ENGINES))
+SAY_VENV = FETCH packages for the Python tests with pip: about 60 MB, 300 MB in $(VENV)
+SAY_FULL = FETCH packages for more Python tests with pip: about 150 MB, 600 MB in $(VENV)
 SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
 SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
-SAY_NO_GDB = SKIP  tests that attach through gdb: it is not installed; apt-get install gdb, about 4 MB
 SAY_ENGINES = FETCH packages for the tests on engines with pip: about 6 GB in build/venv, most of it torch
-SAY_MPI = FETCH mpirun with apt-get: about 8 MB
-SAY_JAVA = FETCH Java with apt-get: about 45 MB
-SAY_BROWSER = FETCH Chromium with apt-get: about 330 MB
-SAY_NO_BROWSER = SKIP  tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB
 $(foreach what,$(FETCHES),$(info $()  $(SAY_$(what))))
-$(if $(filter BROWSER,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh browser))
 
 ifneq ($(CONFIG),)
 LEVEL := $(if $(filter $(TESTING),$(GOALS)),check,build)
@@ -94,8 +91,10 @@ endif
 endif
 include $(SETTINGS)
 endif
-# Behind what a build needs, so that whoever refuses that is asked once.
-$(if $(filter MPI JAVA,$(FETCHES)),$(shell SETUP='$(SETUP)' sh tools/setup.sh $(if $(filter engines,$(GOALS)),engines,mpi)))
+# Programs that only some tests need: a browser, mpirun, gdb, Java. Behind what a build needs, so that whoever refuses
+# that is asked once.
+$(foreach level,$(if $(filter $(FULL),$(GOALS)),full) $(filter engines,$(GOALS)),\
+  $(if $(shell SETUP='$(SETUP)' sh tools/setup.sh $(level)),))
 
 # ---- sources and flags -----------------------------------------------------------------------
 ALL := $(sort $(shell find src kernprof -name '*.c' ! -path 'src/native/*' ! -path '*/ckernprof.c'))
@@ -133,7 +132,7 @@ EDITABLE := $(if $(SANITIZER)$(VALGRIND),,$(wildcard $(patsubst $(OUT)/python/%,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test check quick engines check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
+.PHONY: all demo test check full slowest quick engines check-all soak unit valgrind stress stdlib-check package-check conformance fuzz-rewrite truth leak-repeats fuzz layers bench screenshots install \
         uninstall completions wheels \
         clean help print-sources FORCE
 
@@ -236,22 +235,33 @@ $(REWRITE_LIBRARY): tests/conformance/rewrite_library.c $(CORE_LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(QUOTED) -shared $(LDFLAGS) -o $@ $^
 
-# Makes the environment whose file `ready` is the target, with the packages of WISHES that can be installed.
-define make-venv
-	$(call say,VENV,$(@D))
-	@"$(PYTHON_EXE)" -m venv --clear $(@D) && $(@D)/bin/python -m pip install -q $(TEST_NEEDS)
-	@for p in $(WISHES); do \
+# Installs packages that tests wish for into the environment of the target: all at once, or one by one if some of them
+# cannot be installed for this interpreter.
+define install-wishes
+	@$(@D)/bin/python -m pip install -q --only-binary :all: $(WISHES) >/dev/null 2>&1 || for p in $(WISHES); do \
 	  $(@D)/bin/python -m pip install -q --only-binary :all: $$p >/dev/null 2>&1 || \
 	  echo "  $$p cannot be installed for $(PYTHON_EXE); tests that need it are skipped"; done
 	@touch $@
 endef
 
+# Makes the environment whose file `ready` is the target.
+define make-venv
+	$(call say,VENV,$(@D))
+	@"$(PYTHON_EXE)" -m venv --clear $(@D) && $(@D)/bin/python -m pip install -q $(TEST_NEEDS)
+	$(install-wishes)
+endef
+
 ifeq ($(MAKES_VENV),)
-$(VENV)/ready: ;
+$(VENV)/ready $(VENV)/ready-full: ;
 else
 $(VENV)/ready: WISHES = $(TEST_WISHES)
 $(VENV)/ready: Makefile $(CONFIG)
 	$(make-venv)
+
+$(VENV)/ready-full: WISHES = $(FULL_WISHES)
+$(VENV)/ready-full: $(VENV)/ready
+	$(call say,VENV,$(@D): more packages)
+	$(install-wishes)
 
 $(ENGINE_VENV)/ready: WISHES = $(ENGINE_WISHES)
 $(ENGINE_VENV)/ready: Makefile $(CONFIG)
@@ -269,22 +279,28 @@ build/node/ready: Makefile
 	  touch $@ || echo "  npm cannot install $(NODE_WISHES); tests that need them are skipped"
 
 # The rules start this command with exec, so that a signal which ends make reaches it.
-CHECK = "$(PYTHON_EXE)" tools/check.py --out $(OUT) --results $(PER)/results \
+CHECK = "$(PYTHON_EXE)" tools/check.py --since $(START) --out $(OUT) --results $(PER)/results \
   $(if $(SANITIZER),--sanitizer $(SANITIZER)) $(if $(VALGRIND),--under "$(VALGRIND)") \
   $(foreach t,$(if $(PLAIN),,$(filter-out $(RUN_TESTS),$(TESTS))),--skip $(t)) $(TEST_BINARIES:%=--unit %) \
   $(FUZZERS:%=--fuzz %)
 
-check: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready build/node/ready ## all tests, about 20 minutes; BROWSER=yes, SANITIZER=address|undefined
+READY = all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready
+check: $(READY) ## all tests but those that need large downloads, 15 minutes; SANITIZER=address|undefined
 	@exec $(CHECK) --venv $(VENV)/bin/python
 
-quick: all layers $(TEST_BINARIES) $(FUZZERS) $(REWRITE_LIBRARY) $(VENV)/ready ## some tests of every subject, about 2 minutes
+full: $(READY) $(VENV)/ready-full build/node/ready ## all tests; installs a browser, mpirun, gdb and large packages first
+	@exec $(CHECK) --venv $(VENV)/bin/python
+
+slowest: $(READY) $(VENV)/ready-full build/node/ready ## the slowest tests, and where their time goes
+	@exec $(CHECK) --venv $(VENV)/bin/python --costs
+
+quick: $(READY) ## some tests of every subject, 2 minutes
 	@exec $(CHECK) --venv $(VENV)/bin/python --quick
 
-# T names a Python test, a file or folder of Python tests, or a file of C tests.
+# T names a Python test, a file or folder of Python tests, or a file of C tests. Without it tools/changed.py chooses.
 C_TEST := $(if $(filter %.c,$(T)),$(or $(filter %/$(T:tests/%.c=%),$(TEST_BINARIES)),no-such-test))
-test: all $(or $(C_TEST),$(VENV)/ready $(REWRITE_LIBRARY)) ## one test: T=tests/cli/test_run.py::name or T=tests/unit/os/test_proc.c, TRACER=settrace
-	@test -n "$(T)" || { echo "make test: name the test, as in T=tests/cli/test_run.py"; exit 2; }
-	@$(or $(C_TEST),CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
+test: all $(or $(C_TEST),$(VENV)/ready $(REWRITE_LIBRARY) $(if $(T),,$(TEST_BINARIES))) ## tests of what has changed since the commit; or T=tests/cli/test_run.py::name or T=tests/unit/os/test_proc.c, TRACER=settrace
+	@$(or $(if $(T),,exec $(CHECK) --venv $(VENV)/bin/python --changed),$(C_TEST),CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
 	  $(VENV)/bin/python -m pytest -q -o pythonpath=$(OUT)/python $(T))
 
 # T names a test here too. The last lines say what was skipped, and why.

@@ -26,6 +26,10 @@ def pytest_configure(config):
         "markers", "once: does not depend on the tracer; make check runs it in the first round only"
     )
     config.addinivalue_line("markers", "slow: takes many seconds; make quick leaves it out")
+    config.addinivalue_line(
+        "markers", "alone: needs a quiet machine, as it compares what was measured; make check runs it behind all "
+        "others, with nothing beside it"
+    )
 
 
 def pytest_addoption(parser):
@@ -33,8 +37,21 @@ def pytest_addoption(parser):
                      help="one case of each of the first N test functions of every file: for make quick")
 
 
+def pytest_itemcollected(item):
+    """Tests that share a fixture of their module stay together, so that it is made once. Any process of pytest-xdist
+    may run each of the others."""
+    if any(definition.scope == "module" for (*_, definition) in item._fixtureinfo.name2fixturedefs.values()):
+        item.add_marker(pytest.mark.xdist_group(f"with-{item.path.name}"))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
+    """Slow tests begin first, so that no processor waits for one at the end."""
+    choose_quick_ones(config, items)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def choose_quick_ones(config, items):
     """The choice of `make quick`. A file is a subject, and begins with what its subject is about; what
     comes later are corners of it. So the first functions of all files touch everything, and what is new
     is chosen by itself. Those marked `slow` are left out, and the next ones move up."""

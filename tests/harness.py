@@ -66,9 +66,9 @@ class Anew:
 
 
 def tried_again(test):
-    """For a test that compares what was measured (`steady`): another process may take the processor between two
-    readings of a clock. A test that is disturbed five times in a row has found a fault. What else it asserts must
-    hold at once."""
+    """For a test that compares what was measured (`steady`). It runs alone, and yet another process may take the
+    processor between two readings of a clock. A test that is disturbed five times in a row has found a fault. What
+    else it asserts must hold at once."""
 
     @functools.wraps(test)
     def attempts(*arguments, **named):
@@ -81,7 +81,7 @@ def tried_again(test):
                         run.ran = run.run()
         return test(*arguments, **named)
 
-    return attempts
+    return pytest.mark.alone(attempts)
 
 
 class Ended:

@@ -4,7 +4,11 @@
 The order is: every Criterion executable (--unit), every fuzzer over its corpus (--fuzz), and with --venv
 pytest, once for each tracer that the interpreter has. With --quick pytest runs only some of the tests.
 A program that dies or leaves no readable result counts as one failure; so does a fuzzer without a corpus.
-The tests that failed, and the time of each part, are printed before the last line.
+The time of each part and the tests that failed are printed before the last line. Why tests were skipped
+stands in the file `skipped` of the folder of results.
+
+All processors are used. Python tests marked `alone` (tests/conftest.py says which) wait until all others
+have ended, and then run one after the other.
 
 Two environment variables tell tests where the build lies (CLINEPROF_BUILD) and which tracer is being
 tested (CLINEPROF_TEST_TRACER). Tests marked `once` run with the first tracer only.
@@ -15,6 +19,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -24,9 +29,17 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from typing import NamedTuple
+
+import changed
+import slowest
 
 FOLDERS = ["tests/cli", "tests/api", "tests/conformance", "tests/engines"]
+UNIT = "tests/unit"
 CORPORA = pathlib.Path("tests/fuzz/corpus")
+PROCESSORS = len(os.sched_getaffinity(0))
+# What stands behind the name of a test that stays with others of its file: tests/conftest.py.
+GROUP = re.compile(r"@with-\w+\.py\Z")
 # How long a C program may run. Under emulation (tools/arm64.sh) the longest takes more than 300 s.
 UNIT_SECONDS = 3600 if "CLINEPROF_TEST_EMULATED" in os.environ else 600
 # How many test functions of each file `make quick` runs with the first tracer, and with each other tracer.
@@ -43,9 +56,9 @@ def say(text):
 ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
-def run(command, seconds=None, **options):
-    """Runs a program, and returns its exit status; None when it takes longer than `seconds`. The program has
-    a session of its own, and every process of the session is ended afterwards."""
+@contextlib.contextmanager
+def started(command, **options):
+    """A program that has a session of its own; every process of the session is ended at the end of the block."""
     # a signal that comes while the program starts waits until there is a process to end
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
@@ -56,11 +69,40 @@ def run(command, seconds=None, **options):
         raise
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
+        yield process
     finally:
         end_session(process)
+
+
+def run(command, seconds=None, **options):
+    """Runs a program, and returns its exit status; None when it takes longer than `seconds`."""
+    with started(command, **options) as process, contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(seconds)
+
+
+def run_all(commands, seconds, **options):
+    """The exit statuses of programs, of which as many run at once as there are processors."""
+    running, statuses = {}, [None] * len(commands)
+    with contextlib.ExitStack() as stack:
+        for place, command in enumerate(commands):
+            while len(running) == PROCESSORS:
+                reap(running, statuses)
+            block = stack.enter_context(contextlib.ExitStack())
+            process = block.enter_context(started(command, **options))
+            running[place] = process, block, time.monotonic() + seconds
+        while running:
+            reap(running, statuses)
+    return statuses
+
+
+def reap(running, statuses):
+    """Waits a moment, and takes out the programs that have ended or have had their time."""
+    time.sleep(0.01)
+    for place, (process, block, end) in list(running.items()):
+        statuses[place] = process.poll()
+        if statuses[place] is not None or time.monotonic() > end:
+            del running[place]
+            block.close()
 
 
 def end_session(process):
@@ -86,22 +128,37 @@ def temporary_folder():
         yield pathlib.Path(name)
 
 
-# ---- outcomes: a list of ("passed", "failed" or "skipped", name of the test) ----
+# ---- outcomes ----
 
 
-def outcome_of(case):
-    """The outcome of one test in a JUnit file. Criterion gives it in an attribute, pytest in a child element."""
+class Outcome(NamedTuple):
+    """Of one test: "passed", "failed" or "skipped", the test's name, and why it was skipped."""
+    result: str
+    name: str
+    why: str = ""
+
+
+def outcome_of(suite, case):
+    """The outcome of one test in a JUnit file. Criterion gives it in an attribute, pytest in a child element. Behind
+    the name of a test is the group in which pytest-xdist ran it."""
+    name = "::".join(filter(None, [case.get("file") or suite.get("name"), GROUP.sub("", case.get("name", ""))]))
     said = {child.tag for child in case} | {case.get("status", "").lower()}
     if said & {"failure", "error", "failed", "errored"}:
-        return "failed"
-    return "skipped" if "skipped" in said else "passed"
+        return Outcome("failed", name)
+    if "skipped" in said:
+        child = case.find("skipped")
+        return Outcome("skipped", name, "" if child is None else child.get("message", ""))
+    return Outcome("passed", name)
 
 
 def outcomes_in(path):
     """The outcomes of all tests in a JUnit file."""
-    return [(outcome_of(case), "::".join(filter(None, [case.get("file") or suite.get("name"), case.get("name")])))
-            for suite in ElementTree.parse(path).getroot().iter("testsuite")
+    return [outcome_of(suite, case) for suite in ElementTree.parse(path).getroot().iter("testsuite")
             for case in suite.iter("testcase")]
+
+
+def any_failed(outcomes):
+    return any(outcome.result == "failed" for outcome in outcomes)
 
 
 def collect(path, code, what):
@@ -111,42 +168,47 @@ def collect(path, code, what):
         found = outcomes_in(path)
     except (OSError, ElementTree.ParseError) as error:
         say(f"{what} left no result (exit status {code}): {error}")
-        return [("failed", f"{what}: no result")]
-    if code and "failed" not in dict(found):
+        return [Outcome("failed", f"{what}: no result")]
+    if code and not any_failed(found):
         say(f"{what} ended with exit status {code}")
-        found.append(("failed", f"{what}: exit status {code}"))
+        found.append(Outcome("failed", f"{what}: exit status {code}"))
     return found
 
 
 # ---- C tests ----
 
 
-def run_unit(under, binary, results, environment):
-    result = results / (binary.name + ".xml")
-    result.unlink(missing_ok=True)
-    say(f"  TEST  {binary.name}")
-    code = run([*under, binary.absolute(), f"--xml={result}"], UNIT_SECONDS, env=environment)
-    return collect(result, f"none: stopped after {UNIT_SECONDS} s" if code is None else code,
-                   binary.name)
+def run_units(under, binaries, results, environment):
+    files = [results / f"{binary.parent.name}-{binary.name}.xml" for binary in binaries]
+    for file in files:
+        file.unlink(missing_ok=True)
+    codes = run_all([[*under, binary.absolute(), f"--xml={file}"] for binary, file in zip(binaries, files)],
+                    UNIT_SECONDS, env=environment)
+    return [outcome for binary, file, code in zip(binaries, files, codes)
+            for outcome in collect(file, f"none: stopped after {UNIT_SECONDS} s" if code is None else code, binary.name)]
 
 
-def replay(under, fuzzer, environment):
-    """Runs a fuzzer on the files of its corpus, and names each input that it fails on."""
-    def dies_of(paths):
-        return run([*under, fuzzer.absolute(), *paths], UNIT_SECONDS, env=environment) != 0
+def replay(under, fuzzers, environment):
+    """Runs fuzzers on the files of their corpora, and names each input that one fails on."""
+    def codes_of(runs):
+        return run_all([[*under, fuzzer.absolute(), *paths] for fuzzer, paths in runs], UNIT_SECONDS, env=environment)
 
-    corpus = CORPORA / fuzzer.name.removeprefix("fuzz_")
-    inputs = sorted(corpus.iterdir()) if corpus.is_dir() else []
-    say(f"  FUZZ  {fuzzer.name}: {len(inputs)} inputs")
-    if not inputs:
-        say(f"{corpus} has no inputs for {fuzzer.name}")
-        return [("failed", f"{fuzzer.name}: no corpus")]
-    if not dies_of(inputs):
-        return [("passed", fuzzer.name)]
-    for path in inputs:
-        if dies_of([path]):
-            say(f"{fuzzer.name} fails on {path}")
-    return [("failed", fuzzer.name)]
+    inputs, found = {}, []
+    for fuzzer in fuzzers:
+        corpus = CORPORA / fuzzer.name.removeprefix("fuzz_")
+        inputs[fuzzer] = sorted(corpus.iterdir()) if corpus.is_dir() else []
+        say(f"  FUZZ  {fuzzer.name}: {len(inputs[fuzzer])} inputs")
+        if not inputs[fuzzer]:
+            say(f"{corpus} has no inputs for {fuzzer.name}")
+            found.append(Outcome("failed", f"{fuzzer.name}: no corpus"))
+    runs = [(fuzzer, paths) for fuzzer, paths in inputs.items() if paths]
+    for (fuzzer, paths), code in zip(runs, codes_of(runs)):
+        found.append(Outcome("failed" if code != 0 else "passed", fuzzer.name))
+        if code != 0:
+            singly = codes_of([(fuzzer, [path]) for path in paths])
+            for path in (path for path, code in zip(paths, singly) if code != 0):
+                say(f"{fuzzer.name} fails on {path}")
+    return found
 
 
 # ---- Python tests ----
@@ -163,21 +225,21 @@ def tracers(python, package, environment):
     return answer.stdout.split()
 
 
-def run_pytest(python, tracer, choice, package, results, environment):
-    """Runs the Python tests with one tracer. `choice` holds pytest's options that select tests."""
-    result, kept = results / f"python-{tracer}.xml", results / f"failed-{tracer}"
+def run_pytest(python, tracer, alone, options, package, results, environment):
+    """Runs the Python tests with one tracer: on all processors, or those that run alone. `options` are pytest's."""
+    name = f"{tracer}-alone" if alone else tracer
+    result, kept = results / f"python-{name}.xml", results / f"failed-{name}"
     result.unlink(missing_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
-    say(f"  TEST  Python, tracer {tracer}")
-    folder = pathlib.Path(environment["TMPDIR"]) / tracer
-    command = [python, "-m", "pytest", "-q", "-rs", "-o", f"pythonpath={shlex.quote(package)}",
+    folder = pathlib.Path(environment["TMPDIR"]) / name
+    command = [python, "-m", "pytest", "-q", "-o", f"pythonpath={shlex.quote(package)}",
                "-o", "junit_family=xunit1", f"--junitxml={result}",
-               "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}", *choice]
-    folders = [folder for folder in FOLDERS if any(pathlib.Path(folder).rglob("test_*.py"))]
-    code = run(command + folders, env={**environment, "CLINEPROF_TEST_TRACER": tracer})
+               "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}",
+               *([] if alone else [f"--numprocesses={PROCESSORS}", "--dist=loadgroup"]), *options]
+    code = run(command, env={**environment, "CLINEPROF_TEST_TRACER": tracer})
     nothing_selected = 5
-    found = collect(result, 0 if code == nothing_selected else code, f"pytest ({tracer})")
-    if "failed" in dict(found) and folder.exists():
+    found = collect(result, 0 if code == nothing_selected else code, f"pytest ({name})")
+    if any_failed(found) and folder.exists():
         subprocess.run(["cp", "-a", folder, kept], stderr=subprocess.DEVNULL)
         subprocess.run(["chmod", "-R", "u+rwX", kept])
         say(f"the folders of failed tests are in {kept}")
@@ -185,12 +247,12 @@ def run_pytest(python, tracer, choice, package, results, environment):
 
 
 def choices(names, quick):
-    """For each tracer, the pytest options that select its tests."""
-    for place, name in enumerate(names):
-        functions = QUICK_LATER if place else QUICK_FIRST
-        marks = ["not once"] * (place > 0) + ["not slow"] * quick
-        yield name, (["-m", " and ".join(marks)] if marks else []) + (
-            [f"--functions={functions}"] if quick else [])
+    """Each round of pytest: its tracer, whether its tests run alone, and the options that select them."""
+    for alone in False, True:
+        for place, name in enumerate(names):
+            functions = QUICK_LATER if place else QUICK_FIRST
+            marks = ["alone" if alone else "not alone"] + ["not once"] * (place > 0) + ["not slow"] * quick
+            yield name, alone, ["-m", " and ".join(marks)] + ([f"--functions={functions}"] if quick else [])
 
 
 def sanitizer_environment(sanitizer):
@@ -223,6 +285,9 @@ def arguments():
     parser.add_argument("--sanitizer")
     parser.add_argument("--venv", type=in_full, metavar="PYTHON", help="run the Python tests with this interpreter")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--changed", action="store_true", help="only tests whose subject has changed (tools/changed.py)")
+    parser.add_argument("--costs", action="store_true", help="list the slowest Python tests, and where their time goes")
+    parser.add_argument("--since", type=int, metavar="SECONDS", help="when make began: the time of the build is told, too")
     parser.add_argument("--under", type=shlex.split, default=[], metavar="COMMAND",
                         help="run the C programs under this command, such as valgrind")
     parser.add_argument("--unit", type=pathlib.Path, action="append", default=[])
@@ -240,51 +305,69 @@ class Parts:
     @contextlib.contextmanager
     def part(self, name):
         """Times a part. The `with` statement gets a list, to which the part adds its outcomes."""
+        say(f"  TEST  {name}")
         found, start = [], time.monotonic()
         yield found
         self.outcomes += found
         if found:
             self.seconds.append((name, time.monotonic() - start))
 
-    def tell(self):
-        """Prints the tests that failed, and the time of each part."""
-        failed = [name for outcome, name in self.outcomes if outcome == "failed"]
-        for name in failed:
-            say(f"  FAILED  {name}")
+    def tell(self, skipped):
+        """Prints the time of each part, and the tests that failed. Those that were skipped go into the file."""
         for name, seconds in self.seconds:
-            say(f"  {name:24} {seconds:6.0f} s")
+            say(f"  {name:40} {seconds:6.0f} s")
+        reasons = [f"{name}: {why}" for result, name, why in self.outcomes if result == "skipped"]
+        skipped.write_text("".join(f"{' '.join(reason.split())}\n" for reason in reasons))
+        if reasons:
+            say(f"  why {len(reasons)} tests were skipped: {os.path.relpath(skipped)}")
+        for result, name, _ in self.outcomes:
+            if result == "failed":
+                say(f"  FAILED  {name}")
 
     def counts(self):
-        total = Counter(outcome for outcome, _ in self.outcomes)
-        return ", ".join(f"{total[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped"))
+        total = Counter(outcome.result for outcome in self.outcomes)
+        return ", ".join(f"{total[result]} {result}" for result in ("passed", "failed", "skipped"))
 
 
 def run_c(wanted, parts, results, environment):
     with parts.part("C tests") as found:
-        for name in wanted.skip:
-            say(f"  SKIP  {name}: this interpreter has no library to link a program with")
-            found.append(("skipped", name))
-        for binary in wanted.unit:
-            found += run_unit(wanted.under, binary, results, environment)
+        found += [Outcome("skipped", name, "this interpreter has no library to link a program with")
+                  for name in wanted.skip]
+        found += run_units(wanted.under, wanted.unit, results, environment)
     with parts.part("fuzzers' corpora") as found:
-        for fuzzer in wanted.fuzz:
-            found += replay(wanted.under, fuzzer, environment)
+        found += replay(wanted.under, wanted.fuzz, environment)
 
 
 def run_python(wanted, parts, results, environment):
     more = sanitizer_environment(wanted.sanitizer) if wanted.sanitizer else {}
     if more is None:
-        say("  SKIP  Python tests: the compiler has no libasan.so to load before Python")
-        parts.outcomes.append(("skipped", "Python tests"))
+        parts.outcomes.append(Outcome("skipped", "Python tests", "the compiler has no libasan.so to load before Python"))
         return
     package, environment = str((wanted.out / "python").absolute()), {**environment, **more}
     names = tracers(wanted.venv, package, environment)
     if not names:
         say(f"clineprof._core does not load in {wanted.venv} or has no tracer")
-        parts.outcomes.append(("failed", "clineprof._core does not load"))
-    for tracer, choice in choices(names, wanted.quick):
-        with parts.part(f"Python tests, {tracer}") as found:
-            found += run_pytest(wanted.venv, tracer, choice, package, results, environment)
+        parts.outcomes.append(Outcome("failed", "clineprof._core does not load"))
+    for tracer, alone, options in choices(names, wanted.quick):
+        options += [*["-p", "costs"] * wanted.costs, *wanted.tests]
+        with parts.part(f"Python tests, {tracer}{', each alone' if alone else ''}") as found:
+            found += run_pytest(wanted.venv, tracer, alone, options, package, results, environment)
+
+
+def choose_changed(wanted):
+    """Leaves only the tests that belong to what has changed, and names them."""
+    every = [path for folder in (*FOLDERS, UNIT) for path in pathlib.Path(folder).rglob("test_*.*")
+             if path.suffix in (".py", ".c")]
+    chosen = changed.tests_of(changed.files(), every)
+    units = {path.relative_to(UNIT).with_suffix("").parts for path in chosen if path.suffix == ".c"}
+    wanted.unit = [binary for binary in wanted.unit if any(binary.parts[-len(unit):] == unit for unit in units)]
+    wanted.fuzz, wanted.skip = [], []
+    wanted.tests = [path for path in chosen if path.suffix == ".py"]
+    wanted.venv = wanted.venv if wanted.tests else None
+    for path in chosen:
+        say(f"  CHOSE {path}")
+    if not chosen:
+        sys.exit("no test belongs to what has changed since the last commit; name one with T=")
 
 
 def main():
@@ -293,17 +376,26 @@ def main():
     wanted = arguments()
     results = wanted.results.absolute()
     results.mkdir(parents=True, exist_ok=True)
+    wanted.tests = [folder for folder in FOLDERS if any(pathlib.Path(folder).rglob("test_*.py"))]
+    if wanted.changed:
+        choose_changed(wanted)
     parts = Parts()
+    if wanted.since:
+        parts.seconds.append(("building, and fetching packages", time.time() - wanted.since))
     with temporary_folder() as folder:
         environment = {**os.environ, "CLINEPROF_BUILD": str(wanted.out.absolute()), "TMPDIR": str(folder)}
+        if wanted.costs:
+            environment["PYTHONPATH"] = str(pathlib.Path("tests").absolute())  # where the plug-in is
         run_c(wanted, parts, results, environment)
         if wanted.venv:
             run_python(wanted, parts, results, environment)
-    parts.tell()
+    if wanted.costs:
+        print(*slowest.table(results, 100), sep="\n")
+    parts.tell(results / "skipped")
     line = parts.counts()
     (results / "summary").write_text(line + "\n")
     say(line)
-    return 1 if "failed" in dict(parts.outcomes) else 0
+    return 1 if any_failed(parts.outcomes) else 0
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
 #
 #   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, zlib, the interpreter's headers
 #   tools/setup.sh check PYTHON   the same, and Criterion and the venv module
-#   tools/setup.sh browser        Chromium and its driver; without them tests of pages are skipped
-#   tools/setup.sh mpi            mpirun; without it tests of ranks are skipped
-#   tools/setup.sh engines        mpirun, and Java for Spark; without them the tests that need them are skipped
+#   tools/setup.sh full           a browser for tests of pages, mpirun for tests of ranks, gdb for tests that attach
+#   tools/setup.sh engines        mpirun, and Java for Spark
+#
+# Without what the last two install, the tests that need it are skipped.
 #
 # Root installs without a question. Other users install through sudo: on a terminal the script asks
 # first; elsewhere sudo must need no password. With SETUP=no in the environment nothing is installed.
@@ -95,12 +96,13 @@ has_browser() {
 
 # Like missing, for things that only some tests need.
 missing_for_tests() {
-    if [ "$level" = browser ]; then
-        has_browser || echo "chromium chromium-driver: a browser, for tests that open pages"
-        return
-    fi
     command -v mpirun >/dev/null || echo "openmpi-bin: mpirun, for tests of ranks"
-    [ "$level" = mpi ] || command -v java >/dev/null || echo "default-jre-headless: Java, for tests on Spark"
+    if [ "$level" = full ]; then
+        has_browser || echo "chromium chromium-driver: a browser, for tests that open pages"
+        command -v gdb >/dev/null || echo "gdb: for tests that attach to a program"
+    else
+        command -v java >/dev/null || echo "default-jre-headless: Java, for tests on Spark"
+    fi
 }
 
 packages() { printf '%s\n' "$needed" | sed 's/:.*//' | paste -s -d ' ' -; }

@@ -3,6 +3,7 @@
 
 import os
 import pickle
+import random
 import re
 import resource
 import signal
@@ -228,7 +229,7 @@ def test_missing_and_unreadable(tmp_path, good):
         b"\x90",
         b"\xc0",
         b"\x01",
-        os.urandom(64),
+        random.Random(64).randbytes(64),
         b"\x1f\x8b\x08\0",
         b"PK\3\4" + bytes(30),
     ],

@@ -180,36 +180,30 @@ def test_make_check_says_what_it_fetches_and_then_asks(jobs, machine):
     venv = machine.out / "venv"
     code, said = machine.on_terminal(b"no\n", *machine.make, jobs, "check", f"VENV={venv}")
     assert code == 2 and said.count(QUESTION) == 1 and LINE.search(said)
-    assert "tests that open pages: chromedriver is not installed; BROWSER=yes installs it, about 330 MB" in said
-    assert said.index("BROWSER=yes") < said.index("setup:")
     assert "with pip" not in said  # VENV is used as it is
 
 
-def test_a_browser_is_fetched_when_it_is_asked_for(machine):
-    machine.run(*machine.make, "check", "BROWSER=no", IS_ROOT="0", BROKEN="yes")
-    assert not [call for call in machine.calls() if "chromium" in call]
-    code, said = machine.run(*machine.make, "check", "BROWSER=yes", IS_ROOT="0", BROKEN="yes")
-    assert [call for call in machine.calls() if call.endswith("chromium chromium-driver")]
-    assert "  FETCH Chromium with apt-get: about 330 MB\n" in said
-    assert said.index("FETCH Chromium") < said.index("setup:")
+def test_what_pip_fetches_is_said_first(machine):
+    """The environments lie in build/, where those of this checkout may be ready."""
+    code, said = machine.run(*machine.make, "check", "SOABI=none", IS_ROOT="0", BROKEN="yes")
+    assert re.search(r"\A  FETCH packages for the Python tests with pip: about \d+ MB, \d+ MB in build/venv/none-", said), said
+    assert said.count("FETCH") == 1
+    code, said = machine.run(*machine.make, "full", "SOABI=none", IS_ROOT="0", BROKEN="yes")
+    assert re.search(r"  FETCH packages for more Python tests with pip: about \d+ MB, \d+ MB in build/venv/none-", said), said
 
 
-def test_tests_can_do_without_a_browser(machine):
-    browser = ["sh", str(ROOT / "tools/setup.sh"), "browser"]
-    code, said = machine.run(*browser, SETUP="no")
+@pytest.mark.parametrize("goal, packages", [("check", ""), ("quick", ""), ("full", "openmpi-bin chromium chromium-driver gdb"),
+                                            ("engines", "openmpi-bin default-jre-headless")])
+def test_programs_that_only_some_tests_need_are_installed_for_them(machine, goal, packages):
+    code, said = machine.run(*machine.make, "-n", goal, IS_ROOT="0")
+    found = [call.rpartition("--no-install-recommends ")[2] for call in machine.calls() if "install" in call]
+    assert found[1:] == [packages] * bool(packages)
+    assert said.count("installing " + packages) >= bool(packages)
+
+
+@pytest.mark.parametrize("level", ["full", "engines"])
+def test_tests_can_do_without_them(machine, level):
+    code, said = machine.run("sh", str(ROOT / "tools/setup.sh"), level, SETUP="no")
     assert code == 0 and machine.nothing_was_called()
-    assert "type: apt-get install -y --no-install-recommends chromium chromium-driver\n" in said
+    assert "type: apt-get install -y --no-install-recommends openmpi-bin " in said
     assert said.endswith("setup: until then these tests are skipped\n")
-
-
-@pytest.mark.parametrize("goal, names", [("check", ["mpirun"]), ("engines", ["mpirun", "Java"])])
-def test_make_says_what_it_fetches_for_engines(machine, goal, names):
-    code, said = machine.run(*machine.make, goal, IS_ROOT="0", BROKEN="yes")
-    assert re.findall("FETCH (mpirun|Java) with apt-get", said) == names
-
-
-@pytest.mark.parametrize("level, packages", [("mpi", "openmpi-bin"), ("engines", "openmpi-bin default-jre-headless")])
-def test_what_engines_need_is_installed(machine, level, packages):
-    code, said = machine.run("sh", str(ROOT / "tools/setup.sh"), level, IS_ROOT="0")
-    assert [call for call in machine.calls() if call.endswith("--no-install-recommends " + packages)]
-
