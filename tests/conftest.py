@@ -37,18 +37,12 @@ def pytest_addoption(parser):
                      help="one case of each of the first N test functions of every file: for make quick")
 
 
-def pytest_itemcollected(item):
-    """Tests that share a fixture of their module stay together, so that it is made once. Any process of pytest-xdist
-    may run each of the others."""
-    if any(definition.scope == "module" for (*_, definition) in item._fixtureinfo.name2fixturedefs.values()):
-        item.add_marker(pytest.mark.xdist_group(f"with-{item.path.name}"))
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Slow tests begin first, so that no processor waits for one at the end."""
+    """Files with slow tests begin first, so that no processor waits for one at the end."""
     choose_quick_ones(config, items)
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def choose_quick_ones(config, items):

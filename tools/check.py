@@ -19,7 +19,6 @@ import argparse
 import contextlib
 import os
 import pathlib
-import re
 import shlex
 import shutil
 import signal
@@ -38,8 +37,6 @@ FOLDERS = ["tests/cli", "tests/api", "tests/conformance", "tests/engines"]
 UNIT = "tests/unit"
 CORPORA = pathlib.Path("tests/fuzz/corpus")
 PROCESSORS = len(os.sched_getaffinity(0))
-# What stands behind the name of a test that stays with others of its file: tests/conftest.py.
-GROUP = re.compile(r"@with-\w+\.py\Z")
 # How long a C program may run. Under emulation (tools/arm64.sh) the longest takes more than 300 s.
 UNIT_SECONDS = 3600 if "CLINEPROF_TEST_EMULATED" in os.environ else 600
 # How many test functions of each file `make quick` runs with the first tracer, and with each other tracer.
@@ -139,9 +136,8 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(suite, case):
-    """The outcome of one test in a JUnit file. Criterion gives it in an attribute, pytest in a child element. Behind
-    the name of a test is the group in which pytest-xdist ran it."""
-    name = "::".join(filter(None, [case.get("file") or suite.get("name"), GROUP.sub("", case.get("name", ""))]))
+    """The outcome of one test in a JUnit file. Criterion gives it in an attribute, pytest in a child element."""
+    name = "::".join(filter(None, [case.get("file") or suite.get("name"), case.get("name")]))
     said = {child.tag for child in case} | {case.get("status", "").lower()}
     if said & {"failure", "error", "failed", "errored"}:
         return Outcome("failed", name)
@@ -232,10 +228,10 @@ def run_pytest(python, tracer, alone, options, package, results, environment):
     result.unlink(missing_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
     folder = pathlib.Path(environment["TMPDIR"]) / name
-    command = [python, "-m", "pytest", "-q", "-o", f"pythonpath={shlex.quote(package)}",
+    command = [python, "-m", "pytest", "-q", "-p", "no:asyncio", "-o", f"pythonpath={shlex.quote(package)}",
                "-o", "junit_family=xunit1", f"--junitxml={result}",
                "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}",
-               *([] if alone else [f"--numprocesses={PROCESSORS}", "--dist=loadgroup"]), *options]
+               *([] if alone else [f"--numprocesses={PROCESSORS}", "--dist=loadfile", "--no-loadscope-reorder"]), *options]
     code = run(command, env={**environment, "CLINEPROF_TEST_TRACER": tracer})
     nothing_selected = 5
     found = collect(result, 0 if code == nothing_selected else code, f"pytest ({name})")

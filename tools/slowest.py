@@ -32,7 +32,7 @@ def read(folder):
     tests = collections.defaultdict(collections.Counter)
     for path in sorted(folder.glob("python-*.xml")):
         for case in ElementTree.parse(path).getroot().iter("testcase"):
-            tests[f"{case.get('file')}::{case.get('name')}".partition("@with-")[0]] += figures_of(case)
+            tests[f"{case.get('file')}::{case.get('name')}"] += figures_of(case)
     return tests
 
 

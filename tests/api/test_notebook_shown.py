@@ -342,7 +342,7 @@ manager.shutdown_kernel(now=True)
 
 @pytest.mark.parametrize("cell", [
     "%%clineprof\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.01)",
-    "%%clineprof\nprint('begun', flush=True)\nawait asyncio.sleep(100)",
+    "%%clineprof\nasyncio.get_running_loop().call_soon(lambda: print('begun', flush=True))\nawait asyncio.sleep(100)",
     "%clineprof print('begun', flush=True); time.sleep(100)",
     "print('begun', flush=True)\nwhile True:\n    time.sleep(0.01)",
 ])  # fmt: skip

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """pytest --clineprof and the marker line_limits, by real runs of pytest. Hits are counted by hand."""
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -64,8 +65,9 @@ def test_cart():
 TOTAL = {2: 7, 3: 23, 4: 16, 5: 7}
 
 
-# plugins that take long to load, by what asks for them
-OTHERS = {"-n": "xdist", "--cov": "pytest_cov", "asyncio": "asyncio", "anyio": "anyio"}
+# Plugins by what asks for them. All others that are installed are not loaded, for some take longer than the tests.
+WANTED = {"-n": "xdist", "--cov": "pytest_cov", "asyncio": "asyncio", "anyio": "anyio"}
+INSTALLED = {point.name for point in importlib.metadata.entry_points(group="pytest11")} - {"clineprof"}
 
 
 class Project:
@@ -102,9 +104,9 @@ class Project:
 
     @staticmethod
     def addopts(arguments, beside):
-        off = [name for sign, name in OTHERS.items()
-               if sign != beside and not any(word.startswith(sign) for word in arguments)]
-        words = [f"-p no:{name}" for name in off] + ["-W ignore"]
+        wanted = {name for sign, name in WANTED.items()
+                  if sign == beside or any(word.startswith(sign) for word in arguments)}
+        words = [f"-p no:{name}" for name in sorted(INSTALLED - wanted)] + ["-W ignore"]
         return " ".join(words + ["-p no:cacheprovider"] * ("--lf" not in arguments))
 
     def profile(self, name="pytest.lprof"):
