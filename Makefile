@@ -182,7 +182,7 @@ $(NATIVE): $(OUT)/python/clineprof/libclineprof_%.so: src/native/%.c $(wildcard 
 $(OUT)/bin/ckernprof: $(OUT)/core/ckernprof.o $(CORE_LIBRARY)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
 
 $(OUT)/bin/clineprof: | $(OUT)/bin/ckernprof
 	@ln -sf ckernprof $@

@@ -19,7 +19,7 @@ home=$to/lib/clineprof
 list=$home/installed
 
 note() { # lists each path that standard input names
-    while read -r path; do echo "${path#"$destdir"}" >>"$out/installed"; done
+    while read -r path; do echo "${path#"$destdir"}" >>"$noted"; done
 }
 
 folder() {
@@ -44,15 +44,15 @@ install_all() {
     python=$1
     shift
     refuse_without_rights
-    rm -f "$out/installed"
+    noted=$(mktemp "$out/installed.XXXXXX")
+    trap 'rm -f "$noted"' EXIT
     put 755 "$out/bin/ckernprof" "$to/bin/ckernprof"
     ln -sf ckernprof "$to/bin/clineprof"
     echo "$to/bin/clineprof" | note
     for file; do put 644 "$out/python/$file" "$home/python/$file"; done
     for file in "$out"/python/clineprof/*.so; do put 644 "$file" "$home/python/clineprof/${file##*/}"; done
     find share -type f | while read -r file; do put 644 "$file" "$to/$file"; done
-    cat "$out/installed" >>"$list"
-    rm "$out/installed"
+    cat "$noted" >>"$list"
     echo "Installed for $python. Type: $prefix/bin/ckernprof -l -v script.py"
     echo "Programs that import clineprof find it with PYTHONPATH=$prefix/lib/clineprof/python"
 }

@@ -222,13 +222,13 @@ class Cycle:
         with lock:
             pass
 def holds(number):
-    for i in range(50):
+    for i in range(15):
         with lock:
             one = new()
             one(f)
             one.close()
 def collects(number):
-    for i in range(200):
+    for i in range(60):
         Cycle()
         new()(f)
 lock, first = threading.RLock(), clineprof.Profiler

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The table of measures (src/profile/measures.h) is the only place that knows them."""
 import json
+import os
 import re
 import shutil
 import sys

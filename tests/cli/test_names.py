@@ -24,6 +24,8 @@ from harness import (
 WORK = """\
 import os, signal, sys, time
 
+pytestmark = pytest.mark.once  # about the names of files, not about who counts
+
 @profile
 def work(n):
     for i in range(n):

@@ -309,6 +309,7 @@ def refused(tmp_path):
                          ids=lambda options: " ".join(options) or "plain")  # fmt: skip
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
 @pytest.mark.parametrize("call", USED)
+@pytest.mark.once  # all tracers make the same calls: test_the_list_of_calls_is_complete
 def test_a_call_is_refused(call, error, options, refused, program, tmp_path):
     ended = refused(error, call, program, *options)
     assert (ended.code, ended.out.splitlines()[0]) == (7, f"counted {TURNS}"), (ended.out, ended.err)

@@ -33,6 +33,8 @@ PROGRAM = f"""\
 import os, shutil, signal, sys
 import module
 
+pytestmark = pytest.mark.once  # a file's texts are chosen when it is written
+
 @profile
 def f(n):
     word = "{SECRET}"

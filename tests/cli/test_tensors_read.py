@@ -13,7 +13,10 @@ from harness import BUILD, run_ckernprof, run_python, run_viewer
 
 import clineprof
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no cc to build tests/stub/torch_c.c with")
+pytestmark = [
+    pytest.mark.once,  # what could depend on the tracer runs with each of TRACERS
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no cc to build tests/stub/torch_c.c with"),
+]
 
 HONEST, RAISES, SLOW, LIES, NO_DICTIONARY, NO_NUMBER, YIELDS, ASYNC = range(8)
 

@@ -8,6 +8,8 @@ import profiles
 import pytest
 from harness import BUILD, SANITIZED, Profile, run, run_ckernprof, run_viewer
 
+pytestmark = pytest.mark.once  # the report of a profile, whoever counted
+
 PROGRAM = '''
 @profile
 def slow(n):
@@ -222,7 +224,6 @@ def test_names_that_a_terminal_would_obey(script):
         assert "\x1b" not in report
 
 
-@pytest.mark.once
 def test_module_and_program_agree(made):
     command = [sys.executable, "-m", "clineprof", "one.lprof"]
     by_module = run(command, made, env={"PYTHONPATH": str(BUILD / "python")})
@@ -230,7 +231,6 @@ def test_module_and_program_agree(made):
     assert by_module.out == view(made, "one.lprof")
 
 
-@pytest.mark.once
 def test_usage(made):
     for words in [], ["--wrong", "one.lprof"], ["-u", "x", "one.lprof"], ["-u", "0", "one.lprof"]:
         ended = run_viewer(words, made)
@@ -242,7 +242,6 @@ def test_usage(made):
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", run_viewer(["--version"], made).out)
 
 
-@pytest.mark.once
 def test_does_not_run_the_folder_it_stands_in(made, tmp_path):
     """A json.py, struct.py or clineprof/ in the working folder is not imported."""
     for name in "json", "struct", "linecache", "re", "os", "msgpack", "site":
@@ -252,14 +251,12 @@ def test_does_not_run_the_folder_it_stands_in(made, tmp_path):
     assert "loaded" not in view(tmp_path, made / "one.lprof")
 
 
-@pytest.mark.once
 def test_a_closed_standard_output_is_told(made):
     for words in ["one.lprof"], ["--format", "json", "one.lprof"], ["merge", "one.lprof", "-o", "-"], ["--help"]:
         ended = run(["sh", "-c", '"$@" >&-', "sh", BUILD / "bin" / "clineprof", *words], made)
         assert (ended.code, ended.err) == (1, "clineprof: cannot write to standard output: Bad file descriptor\n")
 
 
-@pytest.mark.once
 def test_closed_pipe_is_no_crash(made):
     ended = run(
         [

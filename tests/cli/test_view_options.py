@@ -11,6 +11,8 @@ import msgpack
 import pytest
 from harness import BUILD, MIB, Profile, ckernprof, clean_environment, run, run_ckernprof, run_viewer, viewer_command
 
+pytestmark = pytest.mark.once  # the report of a profile, whoever counted
+
 LOAD = """\
 @profile
 def load(path):
@@ -380,7 +382,6 @@ def test_standard_input_beside_files(folder):
     assert both.stdout == view(folder, "p.lprof", "p.lprof")
 
 
-@pytest.mark.once
 def test_bad_standard_input(folder):
     for feed, said in {"": "the file is empty", "x" * 99: "not a clineprof profile"}.items():
         ended = run_viewer(["-"], folder, stdin=feed)
@@ -391,7 +392,6 @@ def test_bad_standard_input(folder):
     assert ended.err == "clineprof: standard input (-) can be read only once\n"
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("command", [
     "{view} p.lprof", "{view} -r p.lprof", "{view} --help", "{view} --help-page", "{view} --version",
     "{view} top --help", "{view} recover --help", "{view} --lines 3 p.lprof",
@@ -561,7 +561,6 @@ def reads_toml(folder):
         pytest.skip("Python 3.10 without tomli reads no config files")
 
 
-@pytest.mark.once
 @pytest.mark.usefixtures("reads_toml")
 def test_config_keys(folder):
     def configured(text, *words):
@@ -579,7 +578,6 @@ def test_config_keys(folder):
     assert re.search(r"^ +14 +100 +750\.0 ", configured("by-statement = true"), re.M)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("text, told", {
     'top = "many"': "key 'top' needs a whole number, not 'many'",
     "top = 2.5": "key 'top' needs a whole number, not '2.5'",
@@ -596,7 +594,6 @@ def test_wrong_config_values(text, told, folder):
     assert (ended.code, ended.out) == (2, "") and ended.err.count("\n") == 1 and told in ended.err
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("words, told", {
     ("--top", "-1"): "option '--top' needs a whole number such as 10, not '-1'",
     ("--top", "1.5"): "option '--top' needs a whole number such as 10, not '1.5'",
@@ -640,7 +637,6 @@ def test_exports_get_what_is_chosen(folder):
     assert ended.err == "clineprof: --function matches none of 4 functions\n" and ended.code == 0
 
 
-@pytest.mark.once
 def test_widths(folder):
     plain = run_viewer(["--columns", "hits,time", "p.lprof"], folder).out
     wide = run_viewer(["--columns", "hits,time", "--widths", "line=9,time=20,max=30", "p.lprof"],
