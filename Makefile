@@ -6,7 +6,7 @@
 
 # All processors are used, unless -j says how many.
 ifeq ($(filter -j%,$(MAKEFLAGS))$(filter-out 0,$(MAKELEVEL)),)
-MAKEFLAGS += -j$(shell nproc)
+MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
 endif
 START := $(shell date +%s)
 

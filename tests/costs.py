@@ -3,13 +3,13 @@
 each kind, how long it slept, and how much of the processors it and its programs took. The figures, in seconds, are
 properties of the test in the JUnit file; tools/slowest.py lists them.
 
-It puts functions around the waiting methods of subprocess.Popen, so it is only there when asked for."""
+It puts functions around time.sleep and the waiting methods of subprocess.Popen, so it is only there when asked for.
+Tests of time.sleep in the process of pytest itself may fail with it."""
 
 import contextlib
 import os
 import pathlib
 import subprocess
-import sys
 import threading
 import time
 
@@ -83,10 +83,12 @@ def started(method):
     return call
 
 
-def heard(event, arguments):
-    """An audit hook. CPython tells it of time.sleep since 3.11."""
-    if event == "time.sleep" and threading.current_thread() is threading.main_thread():
-        spent.add("sleeping", arguments[0])
+def sleeping(sleep):
+    def call(seconds):
+        with timed("sleeping"):
+            return sleep(seconds)
+
+    return call
 
 
 def pytest_configure(config):
@@ -94,7 +96,7 @@ def pytest_configure(config):
     popen.__init__ = started(popen.__init__)
     for name in "wait", "communicate", "poll", "__exit__":
         setattr(popen, name, around(getattr(popen, name), lambda self: getattr(self, "kind_for_costs", "programs")))
-    sys.addaudithook(heard)
+    time.sleep = sleeping(time.sleep)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

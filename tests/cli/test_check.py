@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import runpy
 import shutil
 import signal
 import subprocess
@@ -105,8 +106,60 @@ def test_a_test_program_of_c_is_named_by_its_tests(project, temporary):
         exit 1""")
     program.chmod(0o755)
     code, out = check(folder, temporary, "--unit", program)
-    assert code == 1 and "  FAILED  wheels::squeak\n" in out
-    assert re.search(r"  C tests +\d+ s\n1 passed, 1 failed, 0 skipped\n\Z", out)
+    assert code == 1
+    assert re.search(r"  C tests +\d+ s\n  FAILED  wheels::squeak\n1 passed, 1 failed, 0 skipped\n\Z", out)
+
+
+BUSY = """
+    import pathlib, time, pytest
+    @pytest.mark.parametrize("number", range(3))
+    def test_busy(number):
+        mark = pathlib.Path(f"busy-in-{__name__}")
+        mark.touch()
+        time.sleep(0.3)
+        mark.unlink()
+        pathlib.Path("done.txt").open("a").write("one\\n")
+    @pytest.mark.alone
+    def test_alone():
+        assert not list(pathlib.Path().glob("busy-in-*"))
+        assert pathlib.Path("done.txt").read_text().count("one") == DONE
+"""
+
+
+def test_what_runs_alone_waits_for_all_others(project, temporary):
+    """.. of all tracers: 3 tests of two files, twice."""
+    folder = project(**{name: BUSY.replace("DONE", "12") for name in ("one", "two")})
+    code, out = check(folder, temporary, "--venv", sys.executable)
+    assert code == 0 and LAST.search(out).groups() == ("16", "0", "0"), out
+    assert re.search(r"  Python tests, second +\d+ s\n  Python tests, first, each alone +\d+ s\n", out)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor here")
+def test_all_processors_are_used(project, temporary):
+    """Two files of tests, and two programs of C tests, of which each waits until the other runs."""
+    meets = """
+        import pathlib, time
+        def test_meets():
+            pathlib.Path("NAME").touch()
+            end = time.monotonic() + 60
+            while len(list(pathlib.Path().glob("met-*"))) < 2:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+    """
+    folder = project(**{name: meets.replace("NAME", f"met-{name}") for name in ("one", "two")})
+    programs = []
+    for name, other in ("test_a", "test_b"), ("test_b", "test_a"):
+        program = folder / name
+        program.write_text(f"""#!/bin/sh
+            touch {folder}/ran-{name}
+            for i in $(seq 3000); do [ -e {folder}/ran-{other} ] && break; sleep 0.02; done
+            [ -e {folder}/ran-{other} ] && said=PASSED || said=FAILED
+            echo '<testsuites><testsuite name="{name}"><testcase name="it" status="'$said'"/>
+            </testsuite></testsuites>' >"${{1#--xml=}}" """)
+        program.chmod(0o755)
+        programs += ["--unit", program]
+    code, out = check(folder, temporary, "--venv", sys.executable, *programs)
+    assert code == 0 and LAST.search(out).groups() == ("6", "0", "0"), out
 
 
 WAITS = """
@@ -193,9 +246,70 @@ def test_a_quick_round_has_the_first_functions_of_every_file(project, temporary)
     code, out = check(folder, temporary, "--venv", sys.executable, "--quick")
     assert code == 0 and LAST.search(out).groups() == ("8", "0", "0")
     rounds = [sorted(re.findall(r'<testcase .*? name="(.*?)"', path.read_text()))
-              for path in sorted((folder / "build/results").glob("python-*.xml"))]
+              for path in sorted((folder / "build/results").glob("python-*[td].xml"))]  # not those that run alone
     assert rounds == [["test_1[1]", "test_2", "test_3", "test_4", "test_only"],
                       ["test_1[1]", "test_3", "test_only"]]
+
+
+# ---- make slowest ----
+
+COSTLY = """
+    import subprocess, sys, time
+    def test_waits():
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(1)"], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", "made"], check=True)
+    def test_sleeps(): time.sleep(1)
+    def test_quick(): pass
+"""
+
+
+def test_the_slowest_tests_are_listed_with_what_they_waited_for(project, temporary):
+    folder = project(costly=COSTLY)
+    shutil.copy(ROOT / "tests" / "costs.py", folder / "tests")
+    code, out = check(folder, temporary, "--venv", sys.executable, "--costs")
+    assert code == 0, out
+    titles = re.search(r"^ +seconds .*$", out, re.M)[0].split()
+    rows = {line.split("::")[-1]: dict(zip(titles, map(float, line.split()[:-1])))
+            for line in out.splitlines() if "test_costly.py::" in line}  # fmt: skip
+    assert set(rows) == {"test_waits", "test_sleeps", "test_quick"}
+    assert list(rows)[-1] == "test_quick" and all(row["tracers"] == 2 for row in rows.values())
+    waits, sleeps = rows["test_waits"], rows["test_sleeps"]
+    assert waits["started"] == 4 and waits["programs"] >= 2 and waits["packages"] > 0 and waits["sleeping"] == 0
+    assert sleeps["started"] == 0 and sleeps["programs"] == 0 and sleeps["seconds"] >= 2
+    assert sleeps["sleeping"] >= 2
+
+
+# ---- make test, without a name ----
+
+
+@pytest.mark.parametrize("file, some, none", [
+    ("tests/cli/test_gc.py", ["tests/cli/test_gc.py"], ["tests/cli/test_run.py"]),
+    ("src/timeline/samples.c", ["tests/cli/test_timeline.py", "tests/unit/timeline/test_samples.c"], ["tests/cli/test_gc.py"]),
+    ("src/clineprof/_html/page.js", ["tests/cli/test_html_access.py"], ["tests/unit/engine/test_engine.c"]),
+    ("src/rewrite/edges.h", ["tests/unit/rewrite/test_edges.c", "tests/conformance/test_rewrite.py"], ["tests/cli/test_mem.py"]),
+    ("tests/browser.py", ["tests/cli/test_html.py"], ["tests/cli/test_gc.py"]),
+    ("tests/unit/event_script.h", ["tests/unit/engine/test_engine.c"], ["tests/unit/os/test_proc.c"]),
+])  # fmt: skip
+def test_tests_of_what_has_changed(file, some, none, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    every = [path for path in pathlib.Path("tests").rglob("test_*") if path.suffix in (".c", ".py")]
+    found = set(map(str, runpy.run_path("tools/changed.py")["tests_of"]([file], every)))
+    assert set(some) <= found and not set(none) & found, found
+
+
+def test_make_test_runs_what_has_changed(project, temporary):
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    folder = project(it="def test_it(): pass\n", other="def test_other(): pass\n")
+    git(folder, "init", "-q")
+    commit(folder)
+    code, out = check(folder, temporary, "--venv", sys.executable, "--changed")
+    assert (code, out) == (1, "")
+    (folder / "tests/cli/test_it.py").write_text("def test_it(): pass\ndef test_more(): pass\n")
+    (folder / "tests/cli/test_new.py").write_text("def test_new(): pass\n")
+    code, out = check(folder, temporary, "--venv", sys.executable, "--changed")
+    assert code == 0 and LAST.search(out).groups() == ("6", "0", "0"), out
+    assert re.findall(r"  CHOSE (.*)", out) == ["tests/cli/test_it.py", "tests/cli/test_new.py"]
 
 
 # ---- make soak ----

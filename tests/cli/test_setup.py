@@ -13,7 +13,7 @@ from terminal import on_terminal
 
 pytestmark = pytest.mark.once
 
-PROGRAMS = ("awk cat cmp dirname env find grep ln make mkdir mktemp mv paste pkg-config rm sed sh "
+PROGRAMS = ("awk cat cmp date dirname env find grep ln make mkdir mktemp mv nproc paste pkg-config rm sed sh "
             "tail touch true which").split()  # fmt: skip
 STAND_INS = {
     "id": 'echo "${IS_ROOT:-1000}"',
