@@ -222,7 +222,8 @@ def tracers(python, package, environment):
 
 
 def run_pytest(python, tracer, alone, options, package, results, environment):
-    """Runs the Python tests with one tracer: on all processors, or those that run alone. `options` are pytest's."""
+    """Runs the Python tests with one tracer: on all processors, or those that run alone. `options` are pytest's. There
+    is a process more than processors, because tests often wait."""
     name = f"{tracer}-alone" if alone else tracer
     result, kept = results / f"python-{name}.xml", results / f"failed-{name}"
     result.unlink(missing_ok=True)
@@ -231,7 +232,7 @@ def run_pytest(python, tracer, alone, options, package, results, environment):
     command = [python, "-m", "pytest", "-q", "-p", "no:asyncio", "-o", f"pythonpath={shlex.quote(package)}",
                "-o", "junit_family=xunit1", f"--junitxml={result}",
                "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}",
-               *([] if alone else [f"--numprocesses={PROCESSORS}", "--dist=loadfile", "--no-loadscope-reorder"]), *options]
+               *([] if alone else [f"--numprocesses={PROCESSORS + 1}", "--dist=loadfile", "--no-loadscope-reorder"]), *options]
     code = run(command, env={**environment, "CLINEPROF_TEST_TRACER": tracer})
     nothing_selected = 5
     found = collect(result, 0 if code == nothing_selected else code, f"pytest ({name})")
