@@ -10,12 +10,12 @@ from harness import BUILD as CHECKOUT
 from harness import Profile, run_python, run_viewer
 from known_profiles import function, text, write
 
+pytestmark = pytest.mark.once  # profiles are added up, whoever counted
+
 RANKS = 300
 TREE = """\
 import sys
 import clineprof
-
-pytestmark = pytest.mark.once  # profiles are added up, whoever counted
 
 fan_in, out, *paths = sys.argv[1:]
 level = [open(path, "rb").read() for path in paths]

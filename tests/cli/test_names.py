@@ -21,10 +21,10 @@ from harness import (
     run_viewer,
 )
 
+pytestmark = pytest.mark.once  # about the names of files, not about who counts
+
 WORK = """\
 import os, signal, sys, time
-
-pytestmark = pytest.mark.once  # about the names of files, not about who counts
 
 @profile
 def work(n):

@@ -20,10 +20,10 @@ from harness import (
 )
 from known_profiles import BUILD, function, write
 
+pytestmark = pytest.mark.once  # profiles are added up, whoever counted
+
 WORK = """\
 import os, time
-
-pytestmark = pytest.mark.once  # profiles are added up, whoever counted
 
 @profile
 def work(rank):

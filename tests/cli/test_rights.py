@@ -26,12 +26,12 @@ from harness import (
     run_viewer,
 )
 
+pytestmark = pytest.mark.once  # about files, not about who counts
+
 NOBODY = 65534
 
 WORK = """\
 import os, signal, stat, sys, time
-
-pytestmark = pytest.mark.once  # about files, not about who counts
 
 @profile
 def work(n):

@@ -10,6 +10,8 @@ import msgpack
 import pytest
 from harness import BUILD, FIXTURES, Profile, run_ckernprof, run_python, run_viewer
 
+pytestmark = pytest.mark.once  # a file's texts are chosen when it is written
+
 SECRET = "hunter2_of_the_text"
 PACKAGE = {"PYTHONPATH": str(BUILD / "python")}
 SOURCES = ["none", "functions", "files"]
@@ -32,8 +34,6 @@ def inner(n):
 PROGRAM = f"""\
 import os, shutil, signal, sys
 import module
-
-pytestmark = pytest.mark.once  # a file's texts are chosen when it is written
 
 @profile
 def f(n):
