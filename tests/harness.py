@@ -120,7 +120,7 @@ def run(command, folder, env=None, stdin="", timeout=60, addresses=None):
 
 # What tells a program about the terminal, the service or the `make` in which the tests themselves run.
 OF_THE_TESTS = {"NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "LINES", "COLORTERM", "CI", "BUILD_NUMBER",
-                "MAKEFLAGS", "MAKELEVEL", "BROWSER", "SETUP", "VENV"}  # fmt: skip
+                "MAKEFLAGS", "MAKELEVEL", "BROWSER", "SETUP", "VENV", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}  # fmt: skip
 
 
 def clean_environment(more=None):

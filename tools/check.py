@@ -175,6 +175,8 @@ def collect(path, code, what):
 
 
 def run_units(under, binaries, results, environment):
+    """Runs Criterion's programs, the largest first, since they take longest."""
+    binaries = sorted(binaries, key=lambda binary: -binary.stat().st_size)
     files = [results / f"{binary.parent.name}-{binary.name}.xml" for binary in binaries]
     for file in files:
         file.unlink(missing_ok=True)
@@ -229,11 +231,12 @@ def run_pytest(python, tracer, alone, options, package, results, environment):
     result.unlink(missing_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
     folder = pathlib.Path(environment["TMPDIR"]) / name
-    command = [python, "-m", "pytest", "-q", "-p", "no:asyncio", "-o", f"pythonpath={shlex.quote(package)}",
+    command = [python, "-m", "pytest", "-q", "-p", "xdist", "-o", f"pythonpath={shlex.quote(package)}",
                "-o", "junit_family=xunit1", f"--junitxml={result}",
                "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}",
                *([] if alone else [f"--numprocesses={PROCESSORS + 1}", "--dist=loadfile", "--no-loadscope-reorder"]), *options]
-    code = run(command, env={**environment, "CLINEPROF_TEST_TRACER": tracer})
+    code = run(command, env={**environment, "CLINEPROF_TEST_TRACER": tracer,
+                             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})  # others take half a second for each process
     nothing_selected = 5
     found = collect(result, 0 if code == nothing_selected else code, f"pytest ({name})")
     if any_failed(found) and folder.exists():
@@ -244,10 +247,13 @@ def run_pytest(python, tracer, alone, options, package, results, environment):
 
 
 def choices(names, quick):
-    """Each round of pytest: its tracer, whether its tests run alone, and the options that select them."""
+    """Each round of pytest: its tracer, whether its tests run alone, and the options that select them. What runs alone
+    takes long, so a quick choice has it with the first tracer only."""
     for alone in False, True:
         for place, name in enumerate(names):
             functions = QUICK_LATER if place else QUICK_FIRST
+            if quick and alone and place:
+                continue
             marks = ["alone" if alone else "not alone"] + ["not once"] * (place > 0) + ["not slow"] * quick
             yield name, alone, ["-m", " and ".join(marks)] + ([f"--functions={functions}"] if quick else [])
 
