@@ -88,6 +88,9 @@ ifeq ($(shell CC='$(CC)' SETUP='$(SETUP)' sh tools/setup.sh $(LEVEL) "$(PYTHON_E
         mv $(SETTINGS).new $(SETTINGS) && echo ready),)
 $(error this machine is not set up; nothing was built)
 endif
+# Setup may have installed the library to embed the interpreter with, so the interpreter is asked again.
+$(if $(shell "$(PYTHON_EXE)" tools/config.py $(OUT)),)
+include $(CONFIG)
 endif
 include $(SETTINGS)
 endif

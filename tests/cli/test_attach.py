@@ -671,8 +671,9 @@ def test_processes_that_cannot_be_reached(target, tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start another user's process")
 def test_another_users_process(target, tmp_path):
     nobody = {"user": 65534, "group": 65534, "extra_groups": []}
-    for path in tmp_path, *tmp_path.parents[:2]:
-        path.chmod(0o755)
+    for path in tmp_path, *tmp_path.parents:
+        if not path.stat().st_mode & 0o001:
+            path.chmod(0o755)
     try:
         subprocess.run([sys.executable, "-c", LISTEN], check=True, capture_output=True, cwd="/", **nobody)
     except (OSError, subprocess.CalledProcessError):

@@ -200,12 +200,20 @@ def test_what_a_run_prints(words, columns, rich, tmp_path):
         assert at < 0 or row.endswith("…") or row[at:] in whole, row
 
 
+WAITS = """\
+import time
+@profile
+def waits_with_a_name_that_is_long(seconds, another_argument_with_a_name_that_is_long=None):
+    return time.sleep(seconds if another_argument_with_a_name_that_is_long is None else len("no argument was given"))
+waits_with_a_name_that_is_long(%s)
+"""
+
+
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_two_programs_compared(columns, tmp_path):
-    """The new one takes so much longer that no other process can hide it: 3 runs tell only what is so in all of them."""
-    for name in "old.py", "new.py":
-        (tmp_path / name).write_text("@profile\n" + RUN.partition("\n\n")[2].partition("\n\n")[0]
-                                     + f"\nwork_with_a_name_that_is_long({20 if name == 'old.py' else 2_000_000})\n")
+    """How long they sleep hardly depends on other processes, so 3 runs of each tell that they differ."""
+    for name, seconds in ("old.py", 0.001), ("new.py", 0.3):
+        (tmp_path / name).write_text(WAITS % seconds)
     seen, _ = on_screen(tmp_path, ["ab", "-n", "3", "--confidence", "80", "old.py", "new.py"], columns, streams=("stdin", "stdout"))
     check_columns(seen)
 
