@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What runs the tests: tools/check.py, the choice of make quick, and .ci/run, each on small projects."""
+import itertools
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ import textwrap
 import time
 
 import pytest
+import harness
 from harness import ROOT, clean_environment, make_here, run
 
 pytestmark = pytest.mark.once
@@ -160,6 +162,52 @@ def test_all_processors_are_used(project, temporary):
         programs += ["--unit", program]
     code, out = check(folder, temporary, "--venv", sys.executable, *programs)
     assert code == 0 and LAST.search(out).groups() == ("6", "0", "0"), out
+
+
+def disturbed(monkeypatch, busy, *holds):
+    """How a test ends in whose attempts this holds or not, on a machine where others have so many processors; and the
+    number of its attempts."""
+    left, clock = list(holds), itertools.count()
+    monkeypatch.setattr(harness, "taken_by_others", lambda: busy * next(clock))
+    monkeypatch.setattr(harness.time, "monotonic", itertools.count().__next__)
+
+    @harness.tried_again
+    def test():
+        harness.steady(left.pop(0))
+
+    try:
+        test()
+        said = "passed"
+    except pytest.skip.Exception as skipped:
+        said = str(skipped)
+    except harness.Disturbed:
+        said = "failed"
+    return said, len(holds) - len(left)
+
+
+def test_a_measured_test_fails_on_a_quiet_machine_only(monkeypatch):
+    assert disturbed(monkeypatch, 0, True) == ("passed", 1)
+    assert disturbed(monkeypatch, 0.05, False, False, False, False, True) == ("passed", 5)
+    assert disturbed(monkeypatch, 0.05, *[False] * 9) == ("failed", 5)
+    assert disturbed(monkeypatch, 0.5, False, False, True) == ("passed", 3)
+    said, attempts = disturbed(monkeypatch, 0.5, *[False] * 9)
+    assert attempts == 3 and said.startswith("the machine is busy, others had 0.5 processors: ")
+
+
+def test_what_others_take_is_seen():
+    """.. but not what this process does, nor a program that it has waited for."""
+    def busy(work):
+        with harness.Attempt() as attempt:
+            work()
+        return attempt.busy
+
+    burn = [sys.executable, "-c", "import time\nwhile time.process_time() < 1: pass"]
+    with subprocess.Popen(burn) as other:
+        assert busy(lambda: time.sleep(0.8)) > 0.2
+        other.kill()
+    quiet = min(busy(lambda: subprocess.run(burn, check=True)) for _ in range(3))
+    loud = busy(lambda: time.sleep(1))
+    assert quiet < 0.3 + loud
 
 
 WAITS = """
