@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from harness import (MIB, SANITIZED, Profile, ckernprof, clean_environment, line_of,
-                     run_ckernprof, run_viewer)
+                     run_ckernprof, run_viewer, steady, tried_again)
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps freed memory")
 
@@ -399,8 +399,10 @@ end.set()
     assert near(ran.meta["others_grown"], 0)
 
 
+@tried_again
 def test_the_profilers_own_page_faults_take_nothing(script):
-    """A function of 60,000 lines gets its counters, 5 MiB, while another thread grows."""
+    """A function of 60,000 lines gets its counters, 5 MiB, while another thread grows. What a thread can have grown by
+    is told from its processor time, too."""
     ran = Ran(script, """
 import threading
 begin, done = threading.Event(), threading.Event()
@@ -425,8 +427,9 @@ thread.join()
 """)
     assert ran.meta["own_bytes"] > 5 * MIB
     # one fault of the line's own may have been one of a huge page; those 5 MiB were some thousand faults
-    assert near(ran.line("waits", "waits")["grown"], 0, 3 * MIB)
-    assert near(ran.meta["others_grown"], 40, 3 * MIB)
+    grown = ran.line("waits", "waits")["grown"]
+    others = ran.meta["others_grown"]
+    steady(near(grown, 0, 3 * MIB) and near(others, 40, 3 * MIB), grown, others)
 
 
 def test_fork_in_the_middle(script):
