@@ -72,9 +72,11 @@ FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(call lacks,$(VENV)/ready,VENV)
 ifneq ($(filter $(FULL),$(GOALS)),)
 FETCHES += $(call lacks,$(VENV)/ready-full,FULL) $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
 endif
+FETCHES += $(if $(filter check,$(GOALS)),$(call lacks,$(VENV)/ready-full,NOT_FULL))
 FETCHES += $(if $(filter engines,$(GOALS)),$(call lacks,$(ENGINE_VENV)/ready,ENGINES))
-SAY_VENV = FETCH packages for the Python tests with pip: about 60 MB, 300 MB in $(VENV)
-SAY_FULL = FETCH packages for more Python tests with pip: about 150 MB, 600 MB in $(VENV)
+SAY_VENV = FETCH packages for the Python tests with pip: about 60 MB, 380 MB in $(VENV)
+SAY_FULL = FETCH packages for more Python tests with pip: about 150 MB, 550 MB in $(VENV)
+SAY_NOT_FULL = SKIP  tests that need a browser, mpirun, gdb or large packages: make full fetches these, about 400 MB
 SAY_NODE = FETCH $(NODE_WISHES) with npm: about 5 MB in build/node
 SAY_NO_NODE = SKIP  tests that need $(NODE_WISHES): npm is not installed
 SAY_ENGINES = FETCH packages for the tests on engines with pip: about 6 GB in build/venv, most of it torch
