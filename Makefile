@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # The build of clineprof. `make help` lists the targets. Two facts explain this file:
 #   - While make reads it, the first lines ask the interpreter (tools/config.py) and the machine
-#     (tools/setup.sh), once. Their answers are makefiles, which are included before anything compiles.
+#     (tools/setup.sh). Their answers are makefiles, which are included before anything compiles.
 #   - Files that include Python.h are built for each interpreter, in $(OUT)/<SOABI>; the core is built once.
 
-# All processors are used, unless -j says how many.
-ifeq ($(filter -j%,$(MAKEFLAGS))$(filter-out 0,$(MAKELEVEL)),)
+# All processors are used, unless -j says how many. Several goals run one after the other, as in `make clean all`.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(filter-out 0,$(MAKELEVEL))$(word 2,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
 endif
 START := $(shell date +%s)
@@ -40,7 +40,7 @@ endif
 
 # ---- what the machine lacks -------------------------------------------------------------------
 VENV := build/venv/$(SOABI)-$(PYTHON_VERSION)
-TEST_NEEDS := pytest pytest-xdist msgpack
+TEST_NEEDS := pytest pytest-xdist~=3.8 msgpack
 TEST_WISHES := numpy coverage cloudpickle rich pyte jinja2 pygments line_profiler memory_profiler
 TEST_WISHES += ipython ipykernel nbclient
 TEST_WISHES += pytest-cov pytest-asyncio anyio
@@ -72,7 +72,8 @@ FETCHES := $(if $(filter $(WITH_VENV),$(GOALS)),$(call lacks,$(VENV)/ready,VENV)
 ifneq ($(filter $(FULL),$(GOALS)),)
 FETCHES += $(call lacks,$(VENV)/ready-full,FULL) $(if $(wildcard build/node/ready),,$(if $(call has,npm),NODE,NO_NODE))
 endif
-FETCHES += $(if $(filter check,$(GOALS)),$(call lacks,$(VENV)/ready-full,NOT_FULL))
+FULLY := $(and $(or $(wildcard $(VENV)/ready-full),$(if $(MAKES_VENV),,yes)),$(call has,chromedriver),$(call has,mpirun),$(call has,gdb))
+FETCHES += $(if $(filter check,$(GOALS)),$(if $(FULLY),,NOT_FULL))
 FETCHES += $(if $(filter engines,$(GOALS)),$(call lacks,$(ENGINE_VENV)/ready,ENGINES))
 SAY_VENV = FETCH packages for the Python tests with pip: about 60 MB, 380 MB in $(VENV)
 SAY_FULL = FETCH packages for more Python tests with pip: about 150 MB, 550 MB in $(VENV)
@@ -96,8 +97,8 @@ include $(CONFIG)
 endif
 include $(SETTINGS)
 endif
-# Programs that only some tests need: a browser, mpirun, gdb, Java. Behind what a build needs, so that whoever refuses
-# that is asked once.
+# Programs that only some tests need: a browser, mpirun, gdb, Java. They come after what a build needs, so that whoever
+# refuses that is asked once.
 $(foreach level,$(if $(filter $(FULL),$(GOALS)),full) $(filter engines,$(GOALS)),\
   $(if $(shell SETUP='$(SETUP)' sh tools/setup.sh $(level)),))
 
@@ -305,7 +306,7 @@ quick: $(READY) ## some tests of every subject, 2 minutes
 # T names a Python test, a file or folder of Python tests, or a file of C tests. Without it tools/changed.py chooses.
 C_TEST := $(if $(filter %.c,$(T)),$(or $(filter %/$(T:tests/%.c=%),$(TEST_BINARIES)),no-such-test))
 test: all $(or $(C_TEST),$(VENV)/ready $(REWRITE_LIBRARY) $(if $(T),,$(TEST_BINARIES))) ## tests of what has changed since the commit; or T=tests/cli/test_run.py::name or T=tests/unit/os/test_proc.c, TRACER=settrace
-	@$(or $(if $(T),,exec $(CHECK) --venv $(VENV)/bin/python --changed),$(C_TEST),CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
+	@$(or $(if $(T),,exec $(CHECK) --venv $(VENV)/bin/python --changed $(if $(TRACER),--tracer $(TRACER))),$(C_TEST),CLINEPROF_BUILD="$(CURDIR)/$(OUT)" $(if $(TRACER),CLINEPROF_TEST_TRACER=$(TRACER)) \
 	  $(VENV)/bin/python -m pytest -q -o pythonpath=$(OUT)/python $(T))
 
 # T names a test here too. The last lines say what was skipped, and why.

@@ -27,7 +27,7 @@ def pytest_configure(config):
     )
     config.addinivalue_line("markers", "slow: takes many seconds; make quick leaves it out")
     config.addinivalue_line(
-        "markers", "alone: needs a quiet machine, as it compares what was measured; make check runs it behind all "
+        "markers", "alone: needs a quiet machine, as it compares what was measured; make check runs it after all "
         "others, with nothing beside it"
     )
 

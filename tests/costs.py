@@ -6,6 +6,7 @@ properties of the test in the JUnit file; tools/slowest.py lists them.
 It puts functions around time.sleep and the waiting methods of subprocess.Popen, so it is only there when asked for.
 Tests of time.sleep in the process of pytest itself may fail with it."""
 
+import collections
 import contextlib
 import os
 import pathlib
@@ -22,20 +23,8 @@ KINDS = {"make": "building", "cc": "building", "gcc": "building", "g++": "buildi
 PACKAGES = {"pip", "venv", "build"}
 
 
-class Spent:
-    """Seconds by cause, and programs started by kind, since the test began."""
-
-    def __init__(self):
-        self.seconds, self.started = {}, {}
-
-    def begin(self):
-        self.seconds, self.started = {}, {}
-
-    def add(self, cause, seconds):
-        self.seconds[cause] = self.seconds.get(cause, 0) + seconds
-
-
-spent = Spent()
+# Since the test began: seconds by cause, and programs started by kind.
+spent, starts = collections.Counter(), collections.Counter()
 within = threading.local()
 
 
@@ -51,19 +40,20 @@ def timed(cause):
         yield
     finally:
         within.waits = False
-        spent.add(cause, time.perf_counter() - start)
+        spent[cause] += time.perf_counter() - start
 
 
 def kind_of(arguments):
-    words = [os.fsdecode(word) for word in ([arguments] if isinstance(arguments, (str, bytes)) else arguments)]
-    name = pathlib.Path(words[0].split()[0] if words and words[0].strip() else "?").name
+    one = isinstance(arguments, (str, bytes, os.PathLike))
+    words = os.fsdecode(arguments).split() if one else [os.fsdecode(word) for word in arguments]
+    name = pathlib.Path(words[0]).name if words else ""
     if name.startswith("python") and PACKAGES & set(words[1:4]):
         return "packages"
     return KINDS.get(name, "programs")
 
 
 def around(method, cause):
-    """The method of Popen, timed."""
+    """The method, or the function, timed. Its first argument tells the cause."""
 
     def call(self, *arguments, **named):
         with timed(cause(self)):
@@ -73,20 +63,12 @@ def around(method, cause):
 
 
 def started(method):
-    def call(self, arguments, *rest, **named):
-        kind = kind_of(arguments)
-        spent.started[kind] = spent.started.get(kind, 0) + 1
+    def call(self, *arguments, **named):
+        kind = kind_of(arguments[0] if arguments else named["args"])
+        starts[kind] += 1
         self.kind_for_costs = kind
         with timed(kind):
-            return method(self, arguments, *rest, **named)
-
-    return call
-
-
-def sleeping(sleep):
-    def call(seconds):
-        with timed("sleeping"):
-            return sleep(seconds)
+            return method(self, *arguments, **named)
 
     return call
 
@@ -96,12 +78,14 @@ def pytest_configure(config):
     popen.__init__ = started(popen.__init__)
     for name in "wait", "communicate", "poll", "__exit__":
         setattr(popen, name, around(getattr(popen, name), lambda self: getattr(self, "kind_for_costs", "programs")))
-    time.sleep = sleeping(time.sleep)
+    sleep = time.sleep
+    time.sleep = around(lambda seconds: sleep(seconds), lambda _: "sleeping")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
-    spent.begin()
+    spent.clear()
+    starts.clear()
     before, start = os.times(), time.perf_counter()
     item.costs_of = before, start
     return (yield)
@@ -114,7 +98,7 @@ def pytest_runtest_teardown(item):
     finally:
         before, start = item.costs_of
         after = os.times()
-        figures = {**spent.seconds, "all": time.perf_counter() - start, "own CPU": after[0] + after[1] - before[0] - before[1],
+        figures = {**spent, "all": time.perf_counter() - start, "own CPU": after[0] + after[1] - before[0] - before[1],
                    "CPU of programs": after[2] + after[3] - before[2] - before[3]}  # fmt: skip
         item.user_properties += [(f"seconds of {cause}", f"{seconds:.3f}") for cause, seconds in figures.items()]
-        item.user_properties += [(f"number of {kind}", count) for kind, count in spent.started.items()]
+        item.user_properties += [(f"number of {kind}", count) for kind, count in starts.items()]

@@ -8,6 +8,7 @@ between two commits; it leaves out tests that see a change from afar.
 import pathlib
 import re
 import subprocess
+import sys
 
 # Words that tell nothing about the subject of a file.
 EVERYWHERE = {"src", "clineprof", "kernprof", "cpython", "tests", "test", "unit", "cli", "api", "run", "init", "main"}
@@ -19,8 +20,16 @@ ALSO = {"report": "view screens", "heap": "leaks", "tracers": "hits generators",
 
 def files():
     """The files that differ from the last commit, and those that git does not know yet."""
-    asked = (["git", "diff", "--name-only", "HEAD"], ["git", "ls-files", "--others", "--exclude-standard"])
-    return [name for words in asked for name in subprocess.run(words, text=True, capture_output=True).stdout.splitlines()]
+    found = []
+    for words in ["git", "diff", "--name-only", "--relative", "HEAD"], ["git", "ls-files", "--others", "--exclude-standard"]:
+        try:
+            told = subprocess.run(words, text=True, capture_output=True)
+        except OSError as error:
+            sys.exit(f"git cannot tell what has changed: {error}")
+        if told.returncode != 0:
+            sys.exit(f"git cannot tell what has changed: {told.stderr.strip()}")
+        found += told.stdout.splitlines()
+    return found
 
 
 def words_of(path):

@@ -2,13 +2,13 @@
 """Runs the tests that make has built, and counts them in the last line: N passed, N failed, N skipped.
 
 The order is: every Criterion executable (--unit), every fuzzer over its corpus (--fuzz), and with --venv
-pytest, once for each tracer that the interpreter has. With --quick pytest runs only some of the tests.
+pytest with each tracer that the interpreter has. With --quick pytest runs only some of the tests.
 A program that dies or leaves no readable result counts as one failure; so does a fuzzer without a corpus.
 The time of each part and the tests that failed are printed before the last line. Why tests were skipped
 stands in the file `skipped` of the folder of results.
 
-All processors are used. Python tests marked `alone` (tests/conftest.py says which) wait until all others
-have ended, and then run one after the other.
+All processors are used. Python tests marked `alone` (tests/conftest.py says which) run after all others, one
+after the other.
 
 Two environment variables tell tests where the build lies (CLINEPROF_BUILD) and which tracer is being
 tested (CLINEPROF_TEST_TRACER). Tests marked `once` run with the first tracer only.
@@ -39,7 +39,7 @@ CORPORA = pathlib.Path("tests/fuzz/corpus")
 PROCESSORS = len(os.sched_getaffinity(0))
 # How long a C program may run. Under emulation (tools/arm64.sh) the longest takes more than 300 s.
 UNIT_SECONDS = 3600 if "CLINEPROF_TEST_EMULATED" in os.environ else 600
-# How many test functions of each file `make quick` runs with the first tracer, and with each other tracer.
+# How many test functions of each file a round of `make quick` runs with the first tracer, and with each other tracer.
 QUICK_FIRST, QUICK_LATER = 4, 2
 
 
@@ -223,18 +223,27 @@ def tracers(python, package, environment):
     return answer.stdout.split()
 
 
+def spreading(python):
+    """The options with which pytest uses all processors: none if pytest-xdist is missing or too old. There is a process
+    more than processors, because tests often wait."""
+    ask = "import importlib.metadata as m; assert tuple(map(int, m.version('pytest-xdist').split('.')[:2])) >= (3, 8)"
+    if subprocess.run([python, "-c", ask], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+        return ["-p", "xdist", f"--numprocesses={PROCESSORS + 1}", "--dist=loadfile", "--no-loadscope-reorder"]
+    say(f"  {python} has no pytest-xdist 3.8: its tests use one processor")
+    return []
+
+
 def run_pytest(python, tracer, alone, options, package, results, environment):
-    """Runs the Python tests with one tracer: on all processors, or those that run alone. `options` are pytest's. There
-    is a process more than processors, because tests often wait."""
+    """Runs the Python tests with one tracer: on all processors, or those that run alone. `options` are pytest's."""
     name = f"{tracer}-alone" if alone else tracer
     result, kept = results / f"python-{name}.xml", results / f"failed-{name}"
     result.unlink(missing_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
     folder = pathlib.Path(environment["TMPDIR"]) / name
-    command = [python, "-m", "pytest", "-q", "-p", "xdist", "-o", f"pythonpath={shlex.quote(package)}",
+    command = [python, "-m", "pytest", "-q", "-o", f"pythonpath={shlex.quote(package)}",
                "-o", "junit_family=xunit1", f"--junitxml={result}",
                "-o", "tmp_path_retention_policy=failed", f"--basetemp={folder}",
-               *([] if alone else [f"--numprocesses={PROCESSORS + 1}", "--dist=loadfile", "--no-loadscope-reorder"]), *options]
+               *([] if alone else spreading(python)), *options]
     code = run(command, env={**environment, "CLINEPROF_TEST_TRACER": tracer,
                              "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})  # others take half a second for each process
     nothing_selected = 5
@@ -288,6 +297,7 @@ def arguments():
     parser.add_argument("--sanitizer")
     parser.add_argument("--venv", type=in_full, metavar="PYTHON", help="run the Python tests with this interpreter")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--tracer", help="run the Python tests with this tracer only")
     parser.add_argument("--changed", action="store_true", help="only tests whose subject has changed (tools/changed.py)")
     parser.add_argument("--costs", action="store_true", help="list the slowest Python tests, and where their time goes")
     parser.add_argument("--since", type=int, metavar="SECONDS", help="when make began: the time of the build is told, too")
@@ -351,7 +361,7 @@ def run_python(wanted, parts, results, environment):
     if not names:
         say(f"clineprof._core does not load in {wanted.venv} or has no tracer")
         parts.outcomes.append(Outcome("failed", "clineprof._core does not load"))
-    for tracer, alone, options in choices(names, wanted.quick):
+    for tracer, alone, options in choices([wanted.tracer] if wanted.tracer else names, wanted.quick):
         options += [*["-p", "costs"] * wanted.costs, *wanted.tests]
         with parts.part(f"Python tests, {tracer}{', each alone' if alone else ''}") as found:
             found += run_pytest(wanted.venv, tracer, alone, options, package, results, environment)
@@ -364,7 +374,8 @@ def choose_changed(wanted):
     chosen = changed.tests_of(changed.files(), every)
     units = {path.relative_to(UNIT).with_suffix("").parts for path in chosen if path.suffix == ".c"}
     wanted.unit = [binary for binary in wanted.unit if any(binary.parts[-len(unit):] == unit for unit in units)]
-    wanted.fuzz, wanted.skip = [], []
+    wanted.skip = [name for name in wanted.skip if tuple(name.split("/")) in units]
+    wanted.fuzz = []
     wanted.tests = [path for path in chosen if path.suffix == ".py"]
     wanted.venv = wanted.venv if wanted.tests else None
     for path in chosen:

@@ -46,6 +46,7 @@ install_all() {
     refuse_without_rights
     noted=$(mktemp "$out/installed.XXXXXX")
     trap 'rm -f "$noted"' EXIT
+    trap 'exit 1' HUP INT TERM
     put 755 "$out/bin/ckernprof" "$to/bin/ckernprof"
     ln -sf ckernprof "$to/bin/clineprof"
     echo "$to/bin/clineprof" | note

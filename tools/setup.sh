@@ -4,7 +4,7 @@
 #
 #   tools/setup.sh build PYTHON   a C compiler, pkg-config, msgpack-c, zlib, the interpreter's headers
 #   tools/setup.sh check PYTHON   the same, and Criterion and the venv module
-#   tools/setup.sh full           a browser for tests of pages, mpirun for tests of ranks, gdb for tests that attach
+#   tools/setup.sh full           a browser for tests of pages, mpirun for tests of ranks, gdb and strace
 #   tools/setup.sh engines        mpirun, and Java for Spark
 #
 # Without what the last two install, the tests that need it are skipped.
@@ -100,6 +100,7 @@ missing_for_tests() {
     if [ "$level" = full ]; then
         has_browser || echo "chromium chromium-driver: a browser, for tests that open pages"
         command -v gdb >/dev/null || echo "gdb: for tests that attach to a program"
+        command -v strace >/dev/null || echo "strace: for a test that lists system calls"
     else
         command -v java >/dev/null || echo "default-jre-headless: Java, for tests on Spark"
     fi

@@ -372,7 +372,7 @@ def test_firefox_has_the_tree(known):
 def test_the_firefox_profiler_opens_it(known):
     program = ROOT / "build/node/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js"
     if not program.exists() or shutil.which("node") is None:
-        pytest.skip("npm's @firefox-devtools/profiler-cli is not installed (make check does)")
+        pytest.skip("npm's @firefox-devtools/profiler-cli is not installed (make full does)")
     (known / "p.json").write_bytes(export(known, "firefox"))
     env = {"HOME": str(known)}  # where it keeps the session
     try:

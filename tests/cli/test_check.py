@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What runs the tests: tools/check.py, the choice of make quick, and .ci/run, each on small projects."""
-import itertools
+import contextlib
 import os
 import pathlib
 import re
@@ -140,15 +140,16 @@ def test_what_runs_alone_waits_for_all_others(project, temporary):
 def test_all_processors_are_used(project, temporary):
     """Two files of tests, and two programs of C tests, of which each waits until the other runs."""
     meets = """
-        import pathlib, time
+        import os, pathlib, time
         def test_meets():
-            pathlib.Path("NAME").touch()
+            tracer = os.environ["CLINEPROF_TEST_TRACER"]
+            pathlib.Path(f"met-{tracer}-NAME").touch()
             end = time.monotonic() + 60
-            while len(list(pathlib.Path().glob("met-*"))) < 2:
+            while len(list(pathlib.Path().glob(f"met-{tracer}-*"))) < 2:
                 assert time.monotonic() < end
                 time.sleep(0.02)
     """
-    folder = project(**{name: meets.replace("NAME", f"met-{name}") for name in ("one", "two")})
+    folder = project(**{name: meets.replace("NAME", name) for name in ("one", "two")})
     programs = []
     for name, other in ("test_a", "test_b"), ("test_b", "test_a"):
         program = folder / name
@@ -164,12 +165,19 @@ def test_all_processors_are_used(project, temporary):
     assert code == 0 and LAST.search(out).groups() == ("6", "0", "0"), out
 
 
+class Busy(contextlib.nullcontext):
+    """An attempt on a machine where others have so many processors."""
+
+    def __init__(self, busy):
+        super().__init__(self)
+        self.busy = busy
+
+
 def disturbed(monkeypatch, busy, *holds):
     """How a test ends in whose attempts this holds or not, on a machine where others have so many processors; and the
     number of its attempts."""
-    left, clock = list(holds), itertools.count()
-    monkeypatch.setattr(harness, "taken_by_others", lambda: busy * next(clock))
-    monkeypatch.setattr(harness.time, "monotonic", itertools.count().__next__)
+    left = list(holds)
+    monkeypatch.setattr(harness, "Attempt", lambda: Busy(busy))
 
     @harness.tried_again
     def test():
@@ -194,6 +202,28 @@ def test_a_measured_test_fails_on_a_quiet_machine_only(monkeypatch):
     assert attempts == 3 and said.startswith("the machine is busy, others had 0.5 processors: ")
 
 
+def test_a_run_that_tests_share_is_busy_as_it_was_made():
+    busy, made = [0.5, 0, 0.5, 0.5], []
+
+    def run():
+        made.append(1)
+        return len(made)
+
+    class Known(harness.Anew):
+        def again(self):
+            super().again()
+            self.busy = busy.pop(0)
+
+    @harness.tried_again
+    def test(ran):
+        harness.steady(False, ran.ran)
+
+    with pytest.raises(pytest.skip.Exception, match="0.5 processors: 4"):
+        test(ran=Known(run))
+    assert busy == []
+
+
+@pytest.mark.alone
 def test_what_others_take_is_seen():
     """.. but not what this process does, nor a program that it has waited for."""
     def busy(work):
@@ -294,7 +324,7 @@ def test_a_quick_round_has_the_first_functions_of_every_file(project, temporary)
     code, out = check(folder, temporary, "--venv", sys.executable, "--quick")
     assert code == 0 and LAST.search(out).groups() == ("8", "0", "0")
     rounds = [sorted(re.findall(r'<testcase .*? name="(.*?)"', path.read_text()))
-              for path in sorted((folder / "build/results").glob("python-*[td].xml"))]  # not those that run alone
+              for path in sorted((folder / "build/results").glob("python-*.xml")) if "alone" not in path.name]
     assert rounds == [["test_1[1]", "test_2", "test_3", "test_4", "test_only"],
                       ["test_1[1]", "test_3", "test_only"]]
 
@@ -351,13 +381,19 @@ def test_make_test_runs_what_has_changed(project, temporary):
     folder = project(it="def test_it(): pass\n", other="def test_other(): pass\n")
     git(folder, "init", "-q")
     commit(folder)
-    code, out = check(folder, temporary, "--venv", sys.executable, "--changed")
-    assert (code, out) == (1, "")
+    ended = run(command("--venv", sys.executable, "--changed"), folder)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "no test belongs to what has changed since the last commit; name one with T=\n"
     (folder / "tests/cli/test_it.py").write_text("def test_it(): pass\ndef test_more(): pass\n")
     (folder / "tests/cli/test_new.py").write_text("def test_new(): pass\n")
     code, out = check(folder, temporary, "--venv", sys.executable, "--changed")
     assert code == 0 and LAST.search(out).groups() == ("6", "0", "0"), out
     assert re.findall(r"  CHOSE (.*)", out) == ["tests/cli/test_it.py", "tests/cli/test_new.py"]
+    code, out = check(folder, temporary, "--venv", sys.executable, "--changed", "--tracer", "second")
+    assert code == 0 and LAST.search(out).groups() == ("3", "0", "0"), out
+    shutil.rmtree(folder / ".git")
+    ended = run(command("--venv", sys.executable, "--changed"), folder, env={"GIT_CEILING_DIRECTORIES": str(folder.parent)})
+    assert ended.code == 1 and ended.err.startswith("git cannot tell what has changed: "), ended.err
 
 
 # ---- make soak ----

@@ -67,7 +67,7 @@ def export(folder, name, *options, profile="known.lprof", **more):
 
 def from_npm(name):
     if not (NODE / name).exists():
-        pytest.skip(f"npm's {name} is not installed (make check does)")
+        pytest.skip(f"npm's {name} is not installed (make full does)")
     return NODE / name
 
 

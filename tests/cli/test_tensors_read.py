@@ -14,7 +14,7 @@ from harness import BUILD, run_ckernprof, run_python, run_viewer
 import clineprof
 
 pytestmark = [
-    pytest.mark.once,  # what could depend on the tracer runs with each of TRACERS
+    pytest.mark.once,  # what is read at the ends of lines runs with each of TRACERS
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no cc to build tests/stub/torch_c.c with"),
 ]
 

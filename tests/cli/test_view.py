@@ -8,8 +8,6 @@ import profiles
 import pytest
 from harness import BUILD, SANITIZED, Profile, run, run_ckernprof, run_viewer
 
-pytestmark = pytest.mark.once  # the report of a profile, whoever counted
-
 PROGRAM = '''
 @profile
 def slow(n):
@@ -224,6 +222,7 @@ def test_names_that_a_terminal_would_obey(script):
         assert "\x1b" not in report
 
 
+@pytest.mark.once
 def test_module_and_program_agree(made):
     command = [sys.executable, "-m", "clineprof", "one.lprof"]
     by_module = run(command, made, env={"PYTHONPATH": str(BUILD / "python")})
@@ -231,6 +230,7 @@ def test_module_and_program_agree(made):
     assert by_module.out == view(made, "one.lprof")
 
 
+@pytest.mark.once
 def test_usage(made):
     for words in [], ["--wrong", "one.lprof"], ["-u", "x", "one.lprof"], ["-u", "0", "one.lprof"]:
         ended = run_viewer(words, made)
@@ -242,6 +242,7 @@ def test_usage(made):
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", run_viewer(["--version"], made).out)
 
 
+@pytest.mark.once
 def test_does_not_run_the_folder_it_stands_in(made, tmp_path):
     """A json.py, struct.py or clineprof/ in the working folder is not imported."""
     for name in "json", "struct", "linecache", "re", "os", "msgpack", "site":
@@ -251,12 +252,14 @@ def test_does_not_run_the_folder_it_stands_in(made, tmp_path):
     assert "loaded" not in view(tmp_path, made / "one.lprof")
 
 
+@pytest.mark.once
 def test_a_closed_standard_output_is_told(made):
     for words in ["one.lprof"], ["--format", "json", "one.lprof"], ["merge", "one.lprof", "-o", "-"], ["--help"]:
         ended = run(["sh", "-c", '"$@" >&-', "sh", BUILD / "bin" / "clineprof", *words], made)
         assert (ended.code, ended.err) == (1, "clineprof: cannot write to standard output: Bad file descriptor\n")
 
 
+@pytest.mark.once
 def test_closed_pipe_is_no_crash(made):
     ended = run(
         [
@@ -371,3 +374,12 @@ def test_part_of_a_report_does_not_replace_a_file(tmp_path):
     assert (ended.code, ended.err) == (1, "clineprof: cannot write to report.txt: Cannot allocate memory\n")
     assert (tmp_path / "report.txt").read_text() == "of yesterday"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.txt", "x.lprof"]
+
+
+def test_footer_with_vv(script, tmp_path):
+    path = script("@profile\ndef f():\n    return 1\nf()\n")
+    for words, footers in {"-lv": 0, "-lvv": 1}.items():
+        out = run_ckernprof([words, "--no-memory", path], tmp_path).out
+        assert out.count("Profiled by clineprof, tracer ") == footers
+        out = run_ckernprof([words, path], tmp_path).out
+        assert out.count("Profiled by clineprof. Counting itself took about ") == 1 - footers

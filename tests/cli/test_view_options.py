@@ -487,15 +487,6 @@ def test_footer_of_a_sum(tmp_path):
         "1.000 MiB left out.")
 
 
-def test_footer_with_vv(script, tmp_path):
-    path = script("@profile\ndef f():\n    return 1\nf()\n")
-    for words, footers in {"-lv": 0, "-lvv": 1}.items():
-        out = run_ckernprof([words, "--no-memory", path], tmp_path).out
-        assert out.count("Profiled by clineprof, tracer ") == footers
-        out = run_ckernprof([words, path], tmp_path).out
-        assert out.count("Profiled by clineprof. Counting itself took about ") == 1 - footers
-
-
 # ---- memory columns ----
 
 
