@@ -63,7 +63,7 @@ def test_where_styles_are_removed_there_are_columns_bars_and_indentation(book):
     titles = rows[0]
     [row] = [row for row in rows if row.split()[:2] == ["4", "3000"]]
     assert row[titles.index("Line Contents"):] == '        total += i  # "a <b>comment</b>"'
-    assert re.search(r" \d?\d\.\d [█▏▎▍▌▋▊▉]", row)
+    assert re.search(r" (\d\d\.\d █|\d\.\d [▏▎▍▌▋▊▉█])", row)
 
 
 def test_the_hottest_lines_stand_first_and_one_function_is_open(book):

@@ -304,12 +304,12 @@ def refused(tmp_path):
     return both
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizer itself needs some of the calls")
 # The calls belong to parts that all tracers share, so the other tracers run with one set of options and one error.
 MORE_OPTIONS = [pytest.param(options, marks=pytest.mark.once)
                 for options in (["--timeline", "--heap", "-i", "0.05"], ["--prof-child-procs"])]
 
 
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer itself needs some of the calls")
 @pytest.mark.parametrize("options", [[], *MORE_OPTIONS], ids=lambda options: " ".join(options) or "plain")
 @pytest.mark.parametrize("error", ["EPERM", pytest.param("ENOSYS", marks=pytest.mark.once)])
 @pytest.mark.parametrize("call", USED)
