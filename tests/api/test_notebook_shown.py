@@ -21,6 +21,7 @@ pytest.importorskip("IPython", reason="IPython is not installed")
 pytestmark = pytest.mark.once  # the magics choose their tracer
 
 LARGEST = 200_000  # bytes of a cell in the file of the notebook
+# It runs so long that what another process takes of the time changes neither order nor bars.
 F = """\
 def f(n):
     total = 0
@@ -32,9 +33,9 @@ CELLS = [
     "%load_ext clineprof\nimport time",
     F,
     "%%clineprof --timeline\nblock = bytearray(30 << 20)\ntime.sleep(0.05)",
-    "%clineprof f(3000)",
-    F.replace("total = 0", "total = 0\n    time.sleep(0.05)"),
-    "%clineprof --compare f(3000)",
+    "%clineprof f(2_000_000)",
+    F.replace("total = 0", "total = 0\n    time.sleep(0.5)"),
+    "%clineprof --compare f(2_000_000)",
 ]
 PICTURE, TABLE, COMPARED = 2, 3, 5
 
@@ -61,9 +62,9 @@ def test_where_styles_are_removed_there_are_columns_bars_and_indentation(book):
     assert re.fullmatch(r" *[\d.]+ .s  █+[▏▎▍▌▋▊▉]? *  f  In\[2\]:1", first)
     rows = Shown(plain, "pre").texts[1].splitlines()
     titles = rows[0]
-    [row] = [row for row in rows if row.split()[:2] == ["4", "3000"]]
+    [row] = [row for row in rows if row.split()[:2] == ["4", "2000000"]]
     assert row[titles.index("Line Contents"):] == '        total += i  # "a <b>comment</b>"'
-    assert re.search(r" (\d\d\.\d █|\d\.\d [▏▎▍▌▋▊▉█])", row)
+    assert re.search(r" \d\d\.\d █", row)
 
 
 def test_the_hottest_lines_stand_first_and_one_function_is_open(book):
@@ -91,7 +92,7 @@ def test_the_comparison_begins_with_its_sentence(book):
     assert re.fullmatch(r"f is .* times slower; .*\.", said) and told.text.endswith(said)
     first = Shown(told.html, "summary").texts[0]
     assert "(slower)" in first and "->" in first
-    assert any("time.sleep(0.05)" in text for text in Shown(told.html, "pre").texts)
+    assert any("time.sleep(0.5)" in text for text in Shown(told.html, "pre").texts)
 
 
 # ---- in the browser ------------------------------------------------------------------------------
