@@ -170,6 +170,30 @@ def test_functions_are_ranges(tool, tmp_path):
     assert hits["leaf"] == 6 and hits["fails"] == 4
 
 
+CLOSES = """
+import sys
+def steps():
+    yield
+def trace(frame, event, argument):
+    told.append(event)
+    return trace
+told, body = [], steps()
+next(body)
+sys.settrace(trace)
+body.close()
+sys.settrace(None)
+print("call" in told)
+"""
+
+
+def close_resumes(folder):
+    """Does close() resume a body that nothing would handle an exception in? Up to 3.12 it does. Later releases do so while
+    events are on, but not each of them, so the interpreter is asked."""
+    if WITH_PROBES:
+        return sys.version_info < (3, 13)
+    return run_python(["-c", CLOSES], folder).out == "True\n"
+
+
 def test_a_suspended_body_has_no_range(tool, tmp_path):
     run(tmp_path, """\
 import asyncio
@@ -198,7 +222,7 @@ main()
     (done,) = seen(tmp_path)
     assert done == [
         "main", *step, *flat("leaf"), *step, *flat("leaf"), *flat("outer steps"),
-        *flat("steps leaf"), *flat("steps" if sys.version_info < (3, 13) else ""),  # close() resumes it, up to 3.12
+        *flat("steps leaf"), *flat("steps" if close_resumes(tmp_path) else ""),
         *flat("both", "waits", "waits", "waits leaf", "waits leaf", "both"), "/main",
     ]  # fmt: skip
 
