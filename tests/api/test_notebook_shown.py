@@ -21,7 +21,7 @@ pytest.importorskip("IPython", reason="IPython is not installed")
 pytestmark = pytest.mark.once  # the magics choose their tracer
 
 LARGEST = 200_000  # bytes of a cell in the file of the notebook
-# It runs so long that what another process takes of the time changes neither order nor bars.
+# The function f runs so long that another process, which takes some of the time, changes neither order nor bars.
 F = """\
 def f(n):
     total = 0
