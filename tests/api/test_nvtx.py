@@ -268,7 +268,7 @@ threads = [threading.Thread(target=work) for _ in range(3)]
 
 def test_ranges_balance_when_counting_stops_in_the_middle(tool, tmp_path):
     (tmp_path / "main.py").write_text(f"""\
-import os, threading
+import os, threading, time
 import clineprof
 profiler = clineprof.Profiler(tracer={TRACER!r}, nvtx=True, started=False)
 entered, stopped = threading.Event(), threading.Event()
@@ -301,7 +301,9 @@ entered.wait()
 paused()
 stops()
 stopped.set()
-thread.join()
+thread.join()  # before Python 3.13 this returns while the system's thread still ends, and its range with it
+while os.path.exists(f"/proc/self/task/{{thread.native_id}}"):
+    time.sleep(0.001)
 leaf(9)
 profiler.start()
 leaf(9)

@@ -12,7 +12,7 @@ import textwrap
 import clineprof
 import pytest
 import stub
-from harness import BUILD, run_ckernprof, run_python
+from harness import BUILD, TRACER, run_ckernprof, run_python
 
 # how every program begins
 HEAD = """
@@ -321,7 +321,8 @@ def test_windows(tmp_path, libraries, monkeypatch):
     (tmp_path / "windows.py").write_text(source)
     exec(compile(source, str(tmp_path / "windows.py"), "exec"), names)
     work = names["work"]
-    first, second = (clineprof.Profiler(cuda=True, memory=False, started=False) for _ in range(2))
+    wishes = {"tracer": TRACER, "cuda": True, "memory": False, "started": False}
+    first, second = (clineprof.Profiler(**wishes) for _ in range(2))
     first(work)
     second(work)
 
