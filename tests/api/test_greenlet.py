@@ -621,7 +621,7 @@ one = greenlet.greenlet(works)
 one.switch(greenlet.getcurrent())
 {then}
 print(one.switch())
-[hits] = [function["lines"]["hits"] for function in profiler.snapshot()["functions"]
+[hits] = [function["lines"].get("hits") for function in profiler.snapshot()["functions"]
           if function["name"] == "works"]
 print(hits)
 """
@@ -635,11 +635,12 @@ print(hits)
      "profiler.add_function(works)", "profiler.stop(); profiler.reset(); profiler.start()"),
 ], ids=["imported later", "a window with functions", "imported before", "that tells of no switches"])  # fmt: skip
 def test_functions_selected_while_a_greenlet_in_them_is_switched_off(before, profiler, then, tmp_path):
-    """No stack has such a body, and settrace counts it from where it goes on."""
+    """No stack has such a body, and settrace counts it from where it goes on; on 3.10 from its next call on."""
     program = SWITCHED_OFF.replace("{before}", before).replace("{profiler}", profiler).replace("{then}", then)
     (tmp_path / "it.py").write_text(program)
     ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
-    assert (ended.err, ended.out) == ("", "last\n[1]\n")
+    hits = [1] if sys.version_info >= (3, 11) else None
+    assert (ended.err, ended.out) == ("", f"last\n{hits}\n")
 
 
 def test_imports_are_left_as_they_were(tmp_path):
