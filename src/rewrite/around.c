@@ -133,7 +133,8 @@ static clp_status plan_iteration(struct clp_layout *layout, uint32_t at)
     status = mark(layout, at);
     if (status != CLP_OK)
         return status;
-    layout->places[at + 1].front_depth = 2; /* the iterator lies below its value */
+    /* the iterator lies below its value; since 3.15 a slot for the place in a list or tuple is between them */
+    layout->places[at + 1].front_depth = layout->decoded->bytecode->minor >= 15 ? 3 : 2;
     return clp_layout_want(layout, (struct clp_probe){.kind = CLP_PROBE_ITERATED, .site = at}, &layout->places[at + 1].front);
 }
 
