@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "missed.h"
+#include <string.h>
 
 static clp_status make_room(struct clp_profile *profile, struct clp_profile_function *function, size_t count)
 {
@@ -14,13 +15,34 @@ static clp_status make_room(struct clp_profile *profile, struct clp_profile_func
     return status;
 }
 
+/* Returns the index of the first missed line whose number is `line` or larger. */
+static size_t place_of(const struct clp_profile_function *function, int32_t line)
+{
+    size_t low = 0, high = function->missed_count;
+
+    if (high == 0 || function->missed[high - 1] < line)
+        return high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (function->missed[middle] < line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 clp_status clp_missed_add(struct clp_profile *profile, struct clp_profile_function *function, int32_t line)
 {
-    size_t count = function->missed_count;
+    size_t count = function->missed_count, place = place_of(function, line);
 
+    if (place < count && function->missed[place] == line)
+        return CLP_OK;
     if (count == function->missed_room && make_room(profile, function, count < 8 ? 8 : count * 2) != CLP_OK)
         return CLP_NO_MEMORY;
-    function->missed[function->missed_count++] = line;
+    memmove(&function->missed[place + 1], &function->missed[place], (count - place) * sizeof *function->missed);
+    function->missed[place] = line;
+    function->missed_count++;
     return CLP_OK;
 }
 

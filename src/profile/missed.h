@@ -6,7 +6,8 @@
 
 #include "profile.h"
 
-/* Appends a line, which must lie behind the last missed line. CLP_NO_MEMORY leaves the function as it was. */
+/* Adds a line, unless it is there. Lines may come in any order; ascending ones are the quickest. CLP_NO_MEMORY leaves
+ * the function as it was. */
 clp_status clp_missed_add(struct clp_profile *profile, struct clp_profile_function *function, int32_t line);
 
 /* Adds the missed lines of `from`, and leaves out those that ran in either. The lines of `from` must have been merged

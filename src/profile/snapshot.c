@@ -258,6 +258,7 @@ static clp_status add_lines(const struct clp_engine *engine, const struct clp_bl
         if (measures.time > lines.longest)
             lines.longest = measures.time;
     }
+    clp_missed_drop_lines(into); /* another function of this name, file and line may have run them */
     into->total += total_of(&charges, sum, &lines, wish->nanos_per_tick);
     into->raw_total += nanos((double)sum->total, wish->nanos_per_tick);
     return status;

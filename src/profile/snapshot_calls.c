@@ -14,6 +14,17 @@ struct node {
     int32_t line;   /* the line of that node that callees are put at, where `through` is set */
 };
 
+/* How ticks of a function of the profile become nanoseconds: sums over the engine's functions that stand there. */
+struct scale {
+    uint32_t sharers;    /* how many functions of the engine stand there */
+    uint64_t raw;        /* their totals, in ticks */
+    double ticks;        /* the same without what the profiler's own events took */
+    uint64_t called_raw; /* the same two, of all calls */
+    double called_ticks;
+    double nanos; /* in a tick */
+    bool as_clocked; /* of no call anything is left without what the events took: they are shown with it */
+};
+
 struct calls {
     const struct clp_view *view;
     const struct clp_engine_copy *copy;
@@ -23,6 +34,7 @@ struct calls {
     struct clp_profile *profile;
     struct node *nodes; /* by id */
     size_t count;
+    struct scale *scales; /* by place in the profile */
 };
 
 clp_status clp_snapshot_note_place(struct clp_snapshot_places *places, const struct clp_snapshot_place *place)
@@ -79,9 +91,9 @@ static void mark_wanted(const struct calls *calls)
 }
 
 /* Where the callee of the node stands in the profile. NULL: nowhere. */
-static struct clp_snapshot_place *find_place(const struct calls *calls, const struct clp_call *call)
+static const struct clp_snapshot_place *find_place(const struct calls *calls, const struct clp_call *call)
 {
-    struct clp_snapshot_place *items = calls->places->items;
+    const struct clp_snapshot_place *items = calls->places->items;
     size_t low = 0, high = calls->places->count;
 
     while (low < high) {
@@ -116,21 +128,28 @@ static uint64_t nanos_of(const struct calls *calls, uint64_t ticks, int64_t corr
  * made of the calls as they are shown. If nothing is left of them, they share the total as the clock saw them. */
 static void set_scales(const struct calls *calls)
 {
+    for (size_t i = 0; i < calls->places->count; i++) {
+        const struct clp_snapshot_place *place = &calls->places->items[i];
+        struct scale *scale = &calls->scales[place->place];
+        scale->sharers++;
+        scale->raw += place->raw;
+        scale->ticks += place->ticks;
+    }
     for (size_t i = 0; i < calls->count; i++) {
         const struct node *node = &calls->nodes[i];
-        struct clp_snapshot_place *place = node->shown ? find_place(calls, node->call) : NULL;
+        const struct clp_snapshot_place *place = node->shown ? find_place(calls, node->call) : NULL;
         if (place != NULL) {
-            place->called_raw += node->counts.ticks;
-            place->called_ticks += corrected(calls, node->counts.ticks, node->counts.correction);
+            calls->scales[place->place].called_raw += node->counts.ticks;
+            calls->scales[place->place].called_ticks += corrected(calls, node->counts.ticks, node->counts.correction);
         }
     }
-    for (size_t i = 0; i < calls->places->count; i++) {
-        struct clp_snapshot_place *place = &calls->places->items[i];
-        double ticks = place->called_raw == place->raw ? place->called_ticks : place->ticks;
-        place->as_clocked = ticks <= 0;
-        if (place->as_clocked)
-            ticks = (double)place->raw;
-        place->scale = ticks > 0 ? (double)calls->profile->functions[place->place].total / ticks : 0;
+    for (size_t i = 0; i < calls->profile->function_count; i++) {
+        struct scale *scale = &calls->scales[i];
+        double ticks = scale->called_raw == scale->raw ? scale->called_ticks : scale->ticks;
+        scale->as_clocked = ticks <= 0;
+        if (scale->as_clocked)
+            ticks = (double)scale->raw;
+        scale->nanos = ticks > 0 ? (double)calls->profile->functions[i].total / ticks : 0;
     }
 }
 
@@ -142,6 +161,18 @@ static int32_t line_of(const struct calls *calls, const struct clp_call *call)
     if (call->place == 0 || call->parent->function == CLP_CALL_NO_FUNCTION)
         return 0;
     return calls->functions->items[call->parent->function].lines[cell];
+}
+
+/* Returns where callees of the context that was added last, or found, at `place` go. The engine folds recursion of one
+ * function. A call between two functions that share a place is recursion, too, but only in the profile. */
+static uint32_t home_of(const struct clp_profile *profile, uint32_t place)
+{
+    const struct clp_profile_call *items = profile->calls;
+
+    for (uint32_t at = items[place].parent; at != 0; at = items[at - 1].parent)
+        if (items[at - 1].function == items[place].function)
+            return at - 1;
+    return place;
 }
 
 static clp_status add_node(const struct calls *calls, struct node *node)
@@ -156,9 +187,10 @@ static clp_status add_node(const struct calls *calls, struct node *node)
         node->line = line;
         return CLP_OK;
     }
+    const struct scale *scale = &calls->scales[place->place];
     const uint64_t total = calls->profile->functions[place->place].total;
     const struct clp_call_counts *counts = &node->counts;
-    const uint64_t time = nanos_of(calls, counts->ticks, place->as_clocked ? 0 : counts->correction, place->scale);
+    const uint64_t time = nanos_of(calls, counts->ticks, scale->as_clocked ? 0 : counts->correction, scale->nanos);
     const struct clp_profile_call added = {
         .parent = parent->place,
         .line = parent->place != 0 ? line : 0,
@@ -166,10 +198,12 @@ static clp_status add_node(const struct calls *calls, struct node *node)
         .through = parent->place != 0 && (node->call->through || parent->through),
         .calls = counts->calls,
         .time = time < total ? time : total,
-        .again = nanos_of(calls, counts->again, place->as_clocked ? 0 : counts->again_correction, place->scale),
+        .again = nanos_of(calls, counts->again, scale->as_clocked ? 0 : counts->again_correction, scale->nanos),
         .increment = counts->increment,
     };
     clp_status status = clp_profile_add_call(calls->profile, &added, &node->place);
+    if (status == CLP_OK && scale->sharers > 1)
+        node->place = home_of(calls->profile, node->place);
     node->place++;
     return status;
 }
@@ -203,6 +237,20 @@ static clp_status add_deeper(const struct calls *calls, const struct clp_call_co
     return clp_profile_add_call(calls->profile, &added, NULL);
 }
 
+static clp_status add_tree(const struct calls *calls, const struct clp_calls *tree)
+{
+    size_t i = 0;
+
+    qsort(calls->places->items, calls->places->count, sizeof *calls->places->items, compare_places);
+    for (const struct clp_call_area *area = tree->first; area != NULL; area = area->next)
+        for (uint32_t j = 0; j < area->count; j++)
+            calls->nodes[i++].call = &area->items[j];
+    clp_status status = add_nodes(calls);
+    if (status == CLP_OK && tree->deeper->counts.calls != 0)
+        status = add_deeper(calls, &tree->deeper->counts);
+    return status;
+}
+
 clp_status clp_snapshot_add_calls(const struct clp_view *view, const struct clp_engine_copy *copy,
                                   struct clp_snapshot_places *places, double nanos_per_tick,
                                   struct clp_profile *profile)
@@ -217,20 +265,13 @@ clp_status clp_snapshot_add_calls(const struct clp_view *view, const struct clp_
         .profile = profile,
         .count = tree->count,
     };
-    size_t i = 0;
 
     if (tree->count == 0 || places->count == 0)
         return CLP_OK;
-    calls.nodes = clp_mem_alloc(profile->mem, tree->count, sizeof *calls.nodes);
-    if (calls.nodes == NULL)
-        return CLP_NO_MEMORY;
-    qsort(places->items, places->count, sizeof *places->items, compare_places);
-    for (const struct clp_call_area *area = tree->first; area != NULL; area = area->next)
-        for (uint32_t j = 0; j < area->count; j++)
-            calls.nodes[i++].call = &area->items[j];
-    clp_status status = add_nodes(&calls);
-    if (status == CLP_OK && tree->deeper->counts.calls != 0)
-        status = add_deeper(&calls, &tree->deeper->counts);
+    calls.nodes = clp_mem_alloc(profile->mem, calls.count, sizeof *calls.nodes);
+    calls.scales = clp_mem_alloc(profile->mem, profile->function_count, sizeof *calls.scales);
+    clp_status status = calls.nodes != NULL && calls.scales != NULL ? add_tree(&calls, tree) : CLP_NO_MEMORY;
     clp_mem_free(profile->mem, calls.nodes, calls.count, sizeof *calls.nodes);
+    clp_mem_free(profile->mem, calls.scales, profile->function_count, sizeof *calls.scales);
     return status;
 }

@@ -6,7 +6,7 @@
 #include "engine/view.h"
 #include "profile.h"
 
-/* Where a function of the engine stands in the profile. */
+/* Where a function of the engine stands in the profile. Code objects of one file, first line and name share a place. */
 struct clp_snapshot_place {
     uint32_t function;   /* in the engine */
     bool grouped;        /* is the place only for the calls of one group of threads? */
@@ -14,10 +14,6 @@ struct clp_snapshot_place {
     uint32_t place;      /* in the profile */
     uint64_t raw;        /* the function's total, in ticks */
     double ticks;        /* the same without what the profiler's own events took */
-    /* Set by clp_snapshot_add_calls: sums over all calls of the function, and the nanoseconds in a tick. */
-    uint64_t called_raw;
-    double called_ticks, scale;
-    bool as_clocked; /* of no call anything is left without what the events took: they are shown with it */
 };
 
 /* The functions that a profile got from a view. */
@@ -33,8 +29,7 @@ void clp_snapshot_clear_places(struct clp_snapshot_places *places);
 
 /* Appends the calls of the view's functions. Sorts `places`. Times of calls are scaled so that what all its callers
  * spent in a function is its total. Where calls lie within others (recursion), no call is longer than the total.
- * CLP_NO_MEMORY leaves a part of the calls in the
- * profile. */
+ * CLP_NO_MEMORY leaves a part of the calls in the profile. */
 clp_status clp_snapshot_add_calls(const struct clp_view *view, const struct clp_engine_copy *copy,
                                   struct clp_snapshot_places *places, double nanos_per_tick,
                                   struct clp_profile *profile);

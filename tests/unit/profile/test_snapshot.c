@@ -2,6 +2,9 @@
 #include "helpers.h"
 #include "engine/reaping.h"
 #include "engine/resident.h"
+#include "formats/lprof/wire.h"
+#include "formats/lprof/wire_reader.h"
+#include "profile/calls.h"
 #include "snapshots.h"
 
 /* An engine with a few functions, and a profile to be filled from it. */
@@ -171,6 +174,139 @@ Test(snapshot, functions_of_one_name_are_merged)
     cr_assert_eq(function->lines[0].measures.time, 12);
     cr_assert_eq(function->lines[0].measures.max, 7);
     tear_down(&fixture);
+}
+
+/* Lines FIRST and the next one; both may begin. The names of generator expressions, file and first line are equal. */
+static uint32_t add_genexpr(struct fixture *fixture, int32_t first)
+{
+    struct clp_function function = {.file = (char[]){"f.py"}, .name = (char[]){"<genexpr>"}, .first_line = 1,
+                                    .lowest_line = first, .line_count = 2, .instructions = (uint8_t[]){1, 1}};
+    uint32_t number = UINT32_MAX;
+
+    cr_assert_eq(clp_functions_add(&fixture->engine.functions, &function, &number), CLP_OK);
+    return number;
+}
+
+Test(snapshot, missed_lines_of_one_name_are_merged)
+{
+    struct fixture fixture;
+
+    set_up(&fixture);
+    uint32_t low = add_genexpr(&fixture, 1), middle = add_genexpr(&fixture, 2), high = add_genexpr(&fixture, 5);
+    uint32_t again = add_genexpr(&fixture, 2);
+    struct clp_thread *thread = clp_engine_new_thread(&fixture.engine, 0, 0);
+    call(thread, high, 6, 0, 5);
+    call(thread, low, 1, 10, 5);
+    call(thread, middle, 3, 20, 5);
+    (void)again; /* none of its lines, 2 and 3, ran */
+    take(&fixture, 1);
+    const struct clp_profile_function *function = &fixture.profile.functions[0];
+    cr_assert_eq(fixture.profile.function_count, 1);
+    cr_assert_eq(function->line_count, 3); /* 1, 3, 6 */
+    cr_assert_eq(function->missed_count, 2);
+    cr_assert_eq(function->missed[0], 2);
+    cr_assert_eq(function->missed[1], 5);
+    tear_down(&fixture);
+}
+
+static void check_call(const struct clp_profile *profile, size_t place, struct clp_profile_call expected)
+{
+    const struct clp_profile_call *call = &profile->calls[place];
+
+    cr_assert_lt(place, profile->call_count);
+    cr_expect_eq(call->parent, expected.parent, "%zu: %u", place, call->parent);
+    cr_expect_eq(call->function, expected.function, "%zu: %u", place, call->function);
+    cr_expect_eq(call->line, expected.line, "%zu: %d", place, (int)call->line);
+    cr_expect_eq(call->calls, expected.calls, "%zu: %d", place, (int)call->calls);
+    cr_expect_eq(call->time, expected.time, "%zu: %d", place, (int)call->time);
+}
+
+/* The outer of two generator expressions runs the inner one, which calls g: in the profile this is recursion, and g is
+ * called from the outer one, at the line of the inner one. */
+Test(snapshot, a_call_between_functions_of_one_name_is_recursion)
+{
+    struct fixture fixture;
+
+    set_up(&fixture);
+    uint32_t outer = add_genexpr(&fixture, 1), inner = add_genexpr(&fixture, 2), g = add(&fixture, "g", 9, 1);
+    struct clp_thread *thread = clp_engine_new_thread(&fixture.engine, 0, 0);
+    clp_engine_enter(thread, outer, "outer", 0);
+    clp_engine_line(thread, 1, 0);
+    clp_engine_enter(thread, inner, "inner", 10);
+    clp_engine_line(thread, 3, 10);
+    call(thread, g, 9, 13, 4);
+    clp_engine_leave(thread, 20);
+    clp_engine_leave(thread, 30);
+    take(&fixture, 1);
+    cr_assert_eq(fixture.profile.function_count, 2);
+    cr_assert_eq(fixture.profile.call_count, 3);
+    /* the outer one took 30, the inner one 10 of them */
+    check_call(&fixture.profile, 0, (struct clp_profile_call){.calls = 1, .time = 30});
+    check_call(&fixture.profile, 1, (struct clp_profile_call){.parent = 1, .line = 1, .calls = 1, .time = 10});
+    check_call(&fixture.profile, 2, (struct clp_profile_call){.parent = 1, .line = 3, .function = 1, .calls = 1, .time = 4});
+    uint64_t self[3];
+    cr_assert_eq(clp_profile_call_selves(&fixture.profile, self), CLP_OK);
+    cr_expect_eq(self[0], 26);
+    cr_expect_eq(self[1], 0);
+    cr_expect_eq(self[2], 4);
+    tear_down(&fixture);
+}
+
+static uint32_t next_random(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1103515245 + 12345;
+    return (*state >> 16) % below;
+}
+
+/* Calls between six functions, of which some share name and line, at random. */
+static void call_at_random(struct fixture *fixture, uint32_t *random)
+{
+    struct clp_thread *thread = clp_engine_new_thread(&fixture->engine, 0, 0);
+    uint32_t functions[6], stack[12];
+    size_t depth = 0;
+
+    for (size_t i = 0; i < 6; i++)
+        functions[i] = next_random(random, 3) != 0 ? add_genexpr(fixture, 1 + (int32_t)next_random(random, 6))
+                                                   : add(fixture, i % 2 ? "f" : "g", (int32_t)next_random(random, 2), 3);
+    for (uint64_t now = 0; now < 300; now += 1 + next_random(random, 5)) {
+        uint32_t what = next_random(random, 3);
+        if (depth != 0 && what == 0) {
+            clp_engine_leave(thread, now);
+            depth--;
+        } else if (depth < 12 && what == 1) {
+            stack[depth] = functions[next_random(random, 6)];
+            clp_engine_enter(thread, stack[depth], &stack[depth], now);
+            depth++;
+        }
+        if (depth != 0) {
+            const struct clp_function *top = &fixture->engine.functions.items[stack[depth - 1]];
+            clp_engine_line(thread, top->lowest_line + (int32_t)next_random(random, top->line_count), now);
+        }
+    }
+    clp_engine_unwind(thread, 400);
+}
+
+/* Nothing is written that the reader refuses. */
+Test(snapshot, whatever_shares_a_name_can_be_read_again)
+{
+    for (uint32_t seed = 1; seed <= 500; seed++) {
+        struct fixture fixture;
+        struct clp_profile again;
+        struct clp_fault fault;
+        struct clp_buf file;
+        uint32_t random = seed;
+        set_up(&fixture);
+        call_at_random(&fixture, &random);
+        take(&fixture, 1);
+        clp_buf_init(&file, &fixture.test.mem);
+        clp_profile_init(&again, &fixture.test.mem);
+        cr_assert_eq(clp_wire_encode(&fixture.profile, &file), CLP_OK);
+        cr_assert_eq(clp_wire_decode(file.bytes, file.used, &again, &fault), CLP_OK, "%u: %s", seed, fault.reason);
+        cr_assert(test_same_profile(&fixture.profile, &again), "%u", seed);
+        clp_profile_clear(&again);
+        clp_buf_clear(&file);
+        tear_down(&fixture);
+    }
 }
 
 Test(snapshot, no_measure_is_less_than_nothing)
