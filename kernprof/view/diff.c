@@ -229,9 +229,13 @@ static bool read_side(struct clp_diff *diff, int side, struct clp_progress *prog
             fault.status = clp_reading_file(path, false, &diff->profiles[side][i], NULL, &fault);
             diff->denied |= diff->profiles[side][i].denied;
         }
-        if (fault.status == CLP_OK)
+        if (fault.status == CLP_OK && diff->profiles[side][i].left_out_count == 0)
             continue;
         clp_progress_clear(progress);
+        if (fault.status == CLP_OK) {
+            clp_reading_say_left_out(path, &diff->profiles[side][i]);
+            continue;
+        }
         clp_reading_complain(path, &fault, diff->mem);
         return false;
     }

@@ -34,8 +34,10 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
 
     clp_buf_init(&notes, one->mem);
     bool done = clp_reading_file(path, merging->in_place, one, &notes, &fault) == CLP_OK;
-    if (!done || notes.used != 0)
+    if (!done || notes.used != 0 || one->left_out_count != 0)
         clp_progress_clear(&merging->progress);
+    if (done && !merging->once.round)
+        clp_reading_say_left_out(path, one);
     if (!done)
         clp_reading_complain(path, &fault, one->mem);
     else if (notes.used != 0 && !merging->once.round) {

@@ -30,12 +30,24 @@ PyObject *clp_content_dict(const struct clp_profile *profile)
     return dict;
 }
 
+/* Warns if parts of a damaged file were left out. False with an exception set, which a filter may make of it. */
+static bool warn(const char *path, const struct clp_profile *profile)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, profile->mem);
+    clp_reading_add_left_out(path, profile, &text);
+    bool good = text.used == 0 || PyErr_WarnEx(PyExc_RuntimeWarning, clp_buf_text(&text), 2) == 0;
+    clp_buf_clear(&text);
+    return good;
+}
+
 bool clp_content_read(const char *bytes, Py_ssize_t count, struct clp_profile *profile)
 {
     struct clp_fault fault;
 
     if (clp_wire_decode(bytes, (size_t)count, profile, &fault) == CLP_OK)
-        return true;
+        return warn("profile", profile);
     if (fault.status == CLP_NO_MEMORY)
         PyErr_NoMemory();
     else
@@ -84,7 +96,7 @@ static bool add_file(PyObject *path, struct clp_dedupe *once, struct clp_profile
     if (!good)
         raise(PyBytes_AS_STRING(name), &fault, sum->mem);
     else
-        good = merge(once, sum, &one, PyBytes_AS_STRING(name));
+        good = warn(PyBytes_AS_STRING(name), &one) && merge(once, sum, &one, PyBytes_AS_STRING(name));
     clp_profile_clear(&one);
     Py_DECREF(name);
     return good;
@@ -106,7 +118,7 @@ static bool add_bytes(PyObject *content, Py_ssize_t number, struct clp_dedupe *o
     if (!good)
         raise(name, &fault, sum->mem);
     else
-        good = merge(once, sum, &one, name);
+        good = warn(name, &one) && merge(once, sum, &one, name);
     clp_profile_clear(&one);
     return good;
 }

@@ -13,7 +13,8 @@ PyObject *clp_content_of(const struct clp_profile *profile);
  * an exception set. */
 PyObject *clp_content_dict(const struct clp_profile *profile);
 
-/* Reads the content into an initialised, empty profile. False with ValueError or MemoryError set. */
+/* Reads the content into an initialised, empty profile. False with ValueError or MemoryError set. As all
+ * functions here that read content or files, it gives a RuntimeWarning where parts were left out (wire_reader.h). */
 bool clp_content_read(const char *bytes, Py_ssize_t count, struct clp_profile *profile);
 
 /* The Python function load(*paths): the sum of the files, as a dict of clp_content_dict. OSError when a file

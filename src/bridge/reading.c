@@ -100,6 +100,28 @@ void clp_reading_complain(const char *path, const struct clp_fault *fault, struc
     clp_buf_clear(&text);
 }
 
+void clp_reading_add_left_out(const char *path, const struct clp_profile *profile, struct clp_buf *out)
+{
+    if (profile->left_out_count == 0)
+        return;
+    clp_escape_add_text(out, is_input(path) ? "standard input" : path);
+    clp_buf_add_format(out, ": %s", clp_buf_text(&profile->left_out));
+    if (profile->left_out_count > 1)
+        clp_buf_add_format(out, "; %zu more part%s left out", profile->left_out_count - 1,
+                           profile->left_out_count == 2 ? " is" : "s are");
+}
+
+void clp_reading_say_left_out(const char *path, const struct clp_profile *profile)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, profile->mem);
+    clp_reading_add_left_out(path, profile, &text);
+    if (text.used != 0)
+        clp_console_complain(me, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
 void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
                                struct clp_buf *out)
 {

@@ -34,6 +34,11 @@ void clp_reading_add_fault(const char *path, const struct clp_fault *fault, stru
 /* Writes what clp_reading_add_fault says to stderr, in the viewer's name. */
 void clp_reading_complain(const char *path, const struct clp_fault *fault, struct clp_mem *mem);
 
+/* Say in one line, if parts of a damaged file were left out, which one was the first and how many there are. Append it to
+ * *out, without a line end; or write it to stderr, in the viewer's name. */
+void clp_reading_add_left_out(const char *path, const struct clp_profile *profile, struct clp_buf *out);
+void clp_reading_say_left_out(const char *path, const struct clp_profile *profile);
+
 /* Appends what a live file is worth, such as "PATH: process 42 did not end by itself", without a line end. */
 void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
                                struct clp_buf *out);

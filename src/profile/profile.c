@@ -82,6 +82,7 @@ void clp_profile_init(struct clp_profile *profile, struct clp_mem *mem)
     clp_hashmap_init(&profile->kept_texts, mem);
     clp_hashmap_init(&profile->call_index, mem);
     clp_buf_init(&profile->file, mem);
+    clp_buf_init(&profile->left_out, mem);
 }
 
 void clp_profile_drop_source(struct clp_mem *mem, struct clp_profile_function *function)
@@ -93,17 +94,27 @@ void clp_profile_drop_source(struct clp_mem *mem, struct clp_profile_function *f
     function->source_borrowed = false;
 }
 
+void clp_profile_drop_leaks(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    while (function->leak_count != 0)
+        clp_mem_free_text(mem, function->leaks[--function->leak_count].held_by);
+}
+
+void clp_profile_drop_callees(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    while (function->callee_count != 0)
+        clp_mem_free_text(mem, function->callees[--function->callee_count].name);
+}
+
 static void clear_function(struct clp_mem *mem, struct clp_profile_function *function)
 {
     clp_mem_free_text(mem, function->file);
     clp_mem_free_text(mem, function->name);
     clp_mem_free_text(mem, function->compiler);
     clp_mem_free(mem, function->lines, function->line_room, sizeof *function->lines);
-    for (size_t i = 0; i < function->leak_count; i++)
-        clp_mem_free_text(mem, function->leaks[i].held_by);
+    clp_profile_drop_leaks(mem, function);
     clp_mem_free(mem, function->leaks, function->leak_room, sizeof *function->leaks);
-    for (size_t i = 0; i < function->callee_count; i++)
-        clp_mem_free_text(mem, function->callees[i].name);
+    clp_profile_drop_callees(mem, function);
     clp_mem_free(mem, function->callees, function->callee_room, sizeof *function->callees);
     clp_mem_free(mem, function->missed, function->missed_room, sizeof *function->missed);
     clp_profile_drop_source(mem, function);
@@ -140,6 +151,19 @@ static void clear_process(struct clp_mem *mem, struct clp_profile_process *proce
     clp_mem_free_text(mem, process->boot);
     clp_mem_free_text(mem, process->rank);
     clp_mem_free(mem, process->numbers, process->numbers_bytes, 1);
+}
+
+void clp_profile_drop_last_series(struct clp_profile *profile)
+{
+    clear_series(profile->mem, &profile->series[--profile->series_count]);
+}
+
+void clp_profile_drop_calls(struct clp_profile *profile)
+{
+    profile->call_count = 0;
+    profile->calls_cut = 0;
+    clp_hashmap_clear(&profile->call_index);
+    clp_hashmap_init(&profile->call_index, profile->mem);
 }
 
 static void drop_line_log(struct clp_profile *profile, size_t place)
@@ -193,6 +217,7 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.device3);
     clp_mem_free_text(mem, profile->meta.device4);
     clp_buf_clear(&profile->file);
+    clp_buf_clear(&profile->left_out);
     clp_profile_init(profile, mem);
 }
 

@@ -317,6 +317,8 @@ struct clp_profile {
     unsigned denied; /* mode bits that a file it was read from lacks; files written from the profile lack them too */
     struct clp_buf file; /* the bytes of the file, for a profile that was read in place */
     double file_scale;   /* nanoseconds per tick in `file` */
+    struct clp_buf left_out; /* the first part of a damaged file that was left out, and why (wire_reader.h) */
+    size_t left_out_count;   /* all such parts */
     bool gc_apart; /* rows (wire_rows.h) have times without garbage collections, which are an item of their own */
 };
 
@@ -388,6 +390,13 @@ clp_status clp_profile_add_line_log(struct clp_profile *profile, const char *byt
 
 /* Forgets all logs. */
 void clp_profile_drop_line_logs(struct clp_profile *profile);
+
+/* Forget parts that a reader found to be wrong: the series that was added last, all calls, the leaks and callees of a
+ * function. */
+void clp_profile_drop_last_series(struct clp_profile *profile);
+void clp_profile_drop_calls(struct clp_profile *profile);
+void clp_profile_drop_leaks(struct clp_mem *mem, struct clp_profile_function *function);
+void clp_profile_drop_callees(struct clp_mem *mem, struct clp_profile_function *function);
 
 /* Appends a copy of the process. CLP_NO_MEMORY leaves the profile as it was. */
 clp_status clp_profile_add_process(struct clp_profile *profile,

@@ -23,6 +23,7 @@ static void write_and_read_again(const struct clp_profile *profile, struct clp_m
     require(clp_wire_encode(profile, &out) == CLP_OK, "a profile that was read cannot be written");
     require(clp_wire_decode(out.bytes, out.used, &again, &fault) == CLP_OK,
             "a profile that was written cannot be read");
+    require(again.left_out_count == 0, "something that was written cannot be read");
     require(again.function_count == profile->function_count, "functions were lost");
     clp_buf_clear(&out);
     clp_profile_clear(&again);

@@ -13,6 +13,7 @@
 #include "liverun.h"
 #include "naming.h"
 #include "bridge/console.h"
+#include "bridge/reading.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -358,10 +359,12 @@ static clp_status read_sum(const char *path, const struct users *users, struct c
     }
     clp_buf_init(&bytes, sum->mem);
     clp_status status = clp_file_read(path, LARGEST_SUM, &bytes, fault);
-    if (status == CLP_OK)
+    if (status == CLP_OK) {
         status = clp_wire_decode(clp_buf_text(&bytes), bytes.used, sum, fault);
-    else if (fault->os_error == ENOENT)
+        clp_reading_say_left_out(path, sum);
+    } else if (fault->os_error == ENOENT) {
         status = CLP_OK;
+    }
     clp_buf_clear(&bytes);
     return status;
 }

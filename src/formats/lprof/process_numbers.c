@@ -68,6 +68,8 @@ clp_status clp_process_numbers_merge(struct clp_profile *sum, const struct clp_p
     clp_profile_init(&one, sum->mem);
     clp_status status =
         clp_wire_decode(process->numbers, process->numbers_bytes, &one, fault);
+    if (status == CLP_OK && one.left_out_count != 0)
+        status = clp_fault_set(fault, CLP_CORRUPT, 0, "the numbers of a process");
     if (status == CLP_OK)
         status = clp_profile_add_process(&one, process);
     if (status == CLP_OK)

@@ -108,7 +108,7 @@ static clp_status read_cut(struct clp_decoder *decoder, struct clp_wire_span spa
                : refuse_here(decoder, "\"cut\" of \"calls\" is not a whole number");
 }
 
-clp_status clp_wire_read_calls(struct clp_decoder *decoder, struct clp_wire_span map)
+static clp_status read_tree(struct clp_decoder *decoder, struct clp_wire_span map)
 {
     enum { CUT = CLP_WIRE_CALLS, COUNT };
     const char *names[COUNT] = {[CUT] = "cut"};
@@ -132,4 +132,15 @@ clp_status clp_wire_read_calls(struct clp_decoder *decoder, struct clp_wire_span
             return refuse_here(decoder, "a call that was listed before");
     }
     return check_leaves(decoder) != CLP_OK ? decoder->fault->status : read_cut(decoder, spans[CUT]);
+}
+
+clp_status clp_wire_read_calls(struct clp_decoder *decoder, struct clp_wire_span map)
+{
+    clp_status status = decoder->lost_function
+                            ? refuse_here(decoder, "\"calls\" are of functions of which one cannot be read")
+                            : read_tree(decoder, map);
+
+    if (status != CLP_OK)
+        clp_profile_drop_calls(decoder->profile);
+    return status;
 }

@@ -6,7 +6,7 @@
 #include "wire_decoder.h"
 
 /* Reads the map at `map` into the profile, whose functions must have been read. Sees that the contexts make a tree as
- * profile/calls.h describes it. On failure returns the status of decoder->fault. */
+ * profile/calls.h describes it. On failure there are none; returns the status of decoder->fault. */
 clp_status clp_wire_read_calls(struct clp_decoder *decoder, struct clp_wire_span map);
 
 #endif

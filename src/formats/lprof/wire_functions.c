@@ -59,15 +59,18 @@ static clp_status read_key(struct clp_decoder *decoder, const struct clp_wire_sp
 
 /* ---- lines ---- */
 
-/* Reads the lines of a function, and sets *sum to the sum of all lines. Lines that stay in the file are read,
- * too, to see that they can be. */
+/* Reads the lines of a function. The sum of their times is its total, unless the file says better. Lines that stay in
+ * the file are read, too, to see that they can be. */
 static clp_status read_lines(struct clp_decoder *decoder, struct clp_wire_span map,
-                             struct clp_profile_function *function, struct clp_measures *sum)
+                             struct clp_profile_function *function)
 {
+    struct clp_measures sum = {0};
     struct clp_wire_columns columns;
     struct clp_profile_line row;
     int32_t last = -1;
 
+    if (map.end == 0)
+        return refuse_here(decoder, "\"lines\" of a function are missing");
     if (clp_wire_find_columns(decoder, map, &columns) != CLP_OK)
         return decoder->fault->status;
     if (!decoder->in_place &&
@@ -78,7 +81,7 @@ static clp_status read_lines(struct clp_decoder *decoder, struct clp_wire_span m
             return decoder->fault->status;
         if (row.line <= last)
             return refuse_here(decoder, "column \"line\" is not in ascending order");
-        clp_measures_merge(sum, &row.measures);
+        clp_measures_merge(&sum, &row.measures);
         if (!decoder->in_place && clp_profile_add_line(decoder->profile, function, row.line,
                                                        &row.measures) != CLP_OK)
             return no_memory(decoder);
@@ -88,27 +91,41 @@ static clp_status read_lines(struct clp_decoder *decoder, struct clp_wire_span m
         function->packed_bytes = (uint32_t)(map.end - map.start);
         function->line_count = columns.count;
     }
+    function->total = sum.time;
+    function->raw_total = sum.raw_time;
     return CLP_OK;
+}
+
+static void drop_lines(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    (void)mem;
+    function->line_count = 0;
 }
 
 static clp_status read_missed(struct clp_decoder *decoder, struct clp_wire_span span,
                               struct clp_profile_function *function)
 {
     struct clp_msgpack_check check;
-    uint64_t count, line, last = 0;
+    uint64_t count, line, least = 0;
     bool negative;
 
     if (span.end == 0)
         return CLP_OK;
     if (clp_wire_start_column(decoder, span, &check, &count, "\"missed\" of a function is not a list") != CLP_OK)
         return decoder->fault->status;
-    for (uint64_t i = 0; i < count; i++, last = line) {
-        if (!clp_msgpack_check_number(&check, &line, &negative) || negative || line <= last || line > INT32_MAX)
+    for (uint64_t i = 0; i < count; i++, least = line + 1) {
+        if (!clp_msgpack_check_number(&check, &line, &negative) || negative || line < least || line > INT32_MAX)
             return refuse_here(decoder, "\"missed\" of a function are not line numbers in ascending order");
         if (clp_missed_add(decoder->profile, function, (int32_t)line) != CLP_OK)
             return no_memory(decoder);
     }
     return CLP_OK;
+}
+
+static void drop_missed(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    (void)mem;
+    function->missed_count = 0;
 }
 
 /* Reads the spread of one line. False: something is no number in its range. */
@@ -147,8 +164,15 @@ static clp_status read_spread(struct clp_decoder *decoder, struct clp_wire_span 
     return CLP_OK;
 }
 
-static clp_status read_total(struct clp_decoder *decoder, struct clp_wire_span span, uint64_t *total,
-                             const char *reason)
+static void drop_spread(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    (void)mem;
+    for (size_t i = 0; i < function->line_count && function->lines != NULL; i++)
+        function->lines[i].spread = (struct clp_profile_spread){0};
+}
+
+static clp_status read_time_of(struct clp_decoder *decoder, struct clp_wire_span span, uint64_t *total,
+                               const char *reason)
 {
     msgpack_object object;
 
@@ -157,17 +181,16 @@ static clp_status read_total(struct clp_decoder *decoder, struct clp_wire_span s
     return read_time(decoder, &object, total) ? CLP_OK : refuse_here(decoder, reason);
 }
 
-/* Reads the totals of a function. Without them the sum of its lines is the best there is. */
-static clp_status read_totals(struct clp_decoder *decoder, const struct clp_wire_span spans[2],
-                              const struct clp_measures *sum, struct clp_profile_function *function)
+static clp_status read_total(struct clp_decoder *decoder, struct clp_wire_span span,
+                             struct clp_profile_function *function)
 {
-    function->total = sum->time;
-    function->raw_total = sum->raw_time;
-    clp_status status = read_total(decoder, spans[0], &function->total,
-                                   "\"total\" of a function is not a time");
-    return status != CLP_OK ? status
-                            : read_total(decoder, spans[1], &function->raw_total,
-                                         "\"raw_total\" of a function is not a time");
+    return read_time_of(decoder, span, &function->total, "\"total\" of a function is not a time");
+}
+
+static clp_status read_raw_total(struct clp_decoder *decoder, struct clp_wire_span span,
+                                 struct clp_profile_function *function)
+{
+    return read_time_of(decoder, span, &function->raw_total, "\"raw_total\" of a function is not a time");
 }
 
 static clp_status read_leak(struct clp_decoder *decoder, const msgpack_object *object,
@@ -283,6 +306,12 @@ static clp_status read_compiled(struct clp_decoder *decoder, struct clp_wire_spa
     return CLP_OK;
 }
 
+static void drop_compiled(struct clp_mem *mem, struct clp_profile_function *function)
+{
+    (void)mem;
+    function->compiled = (struct clp_compiled){0};
+}
+
 static clp_status read_changed(struct clp_decoder *decoder, struct clp_wire_span span,
                                struct clp_profile_function *function)
 {
@@ -308,37 +337,62 @@ static clp_status read_hash(struct clp_decoder *decoder, struct clp_wire_span sp
                : refuse_here(decoder, "\"text_hash\" of a function is not a number in its range");
 }
 
+/* A part of a function behind its key. */
+struct part {
+    const char *name;
+    clp_status (*read)(struct clp_decoder *decoder, struct clp_wire_span span, struct clp_profile_function *function);
+    void (*drop)(struct clp_mem *mem, struct clp_profile_function *function); /* forgets it; NULL: it is all or nothing */
+};
+
+/* In the order of reading: totals replace the sums of lines, and spreads are those of lines. */
+static const struct part parts[] = {
+    {"lines", read_lines, drop_lines},
+    {"total", read_total, NULL},
+    {"raw_total", read_raw_total, NULL},
+    {"spread", read_spread, drop_spread},
+    {"missed", read_missed, drop_missed},
+    {"leaks", read_leaks, clp_profile_drop_leaks},
+    {"callees", read_callees, clp_profile_drop_callees},
+    {"source_changed", read_changed, NULL},
+    {"text_hash", read_hash, NULL},
+    {"compiler", read_compiler, NULL},
+    {"compiled", read_compiled, drop_compiled},
+    {"text", clp_wire_read_place, NULL},
+};
+
+#define PARTS (sizeof parts / sizeof parts[0])
+
+static clp_status read_part(struct clp_decoder *decoder, const struct part *part, struct clp_wire_span span,
+                            struct clp_profile_function *function)
+{
+    if (part->read(decoder, span, function) == CLP_OK)
+        return CLP_OK;
+    if (part->drop != NULL)
+        part->drop(decoder->profile->mem, function);
+    return clp_wire_leave_out(decoder, function);
+}
+
 clp_status clp_wire_read_function(struct clp_decoder *decoder, struct clp_wire_span span)
 {
-    enum { TOTAL = CLP_KEYS, RAW_TOTAL, LINES, MISSED, LEAKS, CALLEES, CHANGED, COMPILER, TEXT, SPREAD, HASH, COMPILED,
-           COUNT };
-    static const char *const names[COUNT] = {"file",   "line",  "name",    "total",          "raw_total", "lines",
-                                             "missed", "leaks", "callees", "source_changed", "compiler",  "text",
-                                             "spread", "text_hash", "compiled"};
-    struct clp_wire_span found[COUNT];
+    const char *names[CLP_KEYS + PARTS] = {"file", "line", "name"};
+    struct clp_wire_span found[CLP_KEYS + PARTS];
     struct clp_profile_function *function;
-    struct clp_measures sum = {0};
     size_t before = decoder->profile->function_count;
+    bool lost = decoder->lost_function;
+    clp_status status = CLP_OK;
 
-    if (clp_wire_split(decoder, span, names, COUNT, found) != CLP_OK ||
+    for (size_t i = 0; i < PARTS; i++)
+        names[CLP_KEYS + i] = parts[i].name;
+    decoder->lost_function = true; /* unless its key can be read */
+    if (clp_wire_split(decoder, span, names, CLP_KEYS + PARTS, found) != CLP_OK ||
         read_key(decoder, found, &function) != CLP_OK)
         return decoder->fault->status;
     if (decoder->profile->function_count == before)
         return refuse_here(decoder, "a function that was listed before");
-    if (found[LINES].end == 0)
-        return refuse_here(decoder, "\"lines\" of a function are missing");
-    if (read_lines(decoder, found[LINES], function, &sum) != CLP_OK ||
-        read_spread(decoder, found[SPREAD], function) != CLP_OK ||
-        read_missed(decoder, found[MISSED], function) != CLP_OK ||
-        read_leaks(decoder, found[LEAKS], function) != CLP_OK ||
-        read_callees(decoder, found[CALLEES], function) != CLP_OK ||
-        read_changed(decoder, found[CHANGED], function) != CLP_OK ||
-        read_hash(decoder, found[HASH], function) != CLP_OK ||
-        read_compiler(decoder, found[COMPILER], function) != CLP_OK ||
-        read_compiled(decoder, found[COMPILED], function) != CLP_OK ||
-        clp_wire_read_place(decoder, found[TEXT], function) != CLP_OK)
-        return decoder->fault->status;
-    return read_totals(decoder, &found[TOTAL], &sum, function);
+    decoder->lost_function = lost;
+    for (size_t i = 0; i < PARTS && status == CLP_OK; i++)
+        status = read_part(decoder, &parts[i], found[CLP_KEYS + i], function);
+    return status;
 }
 
 static clp_status take_source(struct clp_decoder *decoder, const msgpack_object_str *text,

@@ -11,6 +11,8 @@
 /* The keys that name a function. They come first in each map that names one. */
 enum { CLP_KEY_FILE, CLP_KEY_LINE, CLP_KEY_NAME, CLP_KEYS };
 
+/* The readers of values below leave *value as it is where they return false. */
+
 /* Is it a text without a 0 in it? The profile's strings end at the first 0. */
 static inline bool is_plain_text(const msgpack_object *object)
 {
@@ -41,17 +43,23 @@ static inline bool read_number(const msgpack_object *object, double *value)
 {
     if (object->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
         *value = (double)object->via.u64;
-    else if (object->type == MSGPACK_OBJECT_FLOAT32 || object->type == MSGPACK_OBJECT_FLOAT64)
+    else if ((object->type == MSGPACK_OBJECT_FLOAT32 || object->type == MSGPACK_OBJECT_FLOAT64) &&
+             isfinite(object->via.f64))
         *value = object->via.f64;
     else
         return false;
-    return isfinite(*value);
+    return true;
 }
 
 static inline bool read_time(const struct clp_decoder *decoder, const msgpack_object *object,
                              uint64_t *value)
 {
-    return read_uint64(object, value) && clp_profile_scale_time(decoder->scale, value);
+    uint64_t time;
+
+    if (!read_uint64(object, &time) || !clp_profile_scale_time(decoder->scale, &time))
+        return false;
+    *value = time;
+    return true;
 }
 
 static inline bool is_text(const msgpack_object *object, const char *text)

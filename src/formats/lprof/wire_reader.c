@@ -114,72 +114,85 @@ static clp_status read_unit(struct clp_decoder *decoder, struct clp_wire_span sp
     return CLP_OK;
 }
 
-/* Calls `read` for each item of an array. */
-static clp_status read_each(struct clp_decoder *decoder, struct clp_wire_span span, const char *not_list,
-                            clp_status (*read)(struct clp_decoder *, struct clp_wire_span))
+/* A list of the top map. */
+struct list {
+    int key;
+    const char *not_list;
+    clp_status (*read)(struct clp_decoder *decoder, struct clp_wire_span span);
+};
+
+/* In the order of reading: functions have parts of texts, and "source" gives functions their text. */
+static const struct list lists[] = {
+    {TOP_TEXTS, "\"texts\" are not a list", clp_wire_read_text},
+    {TOP_FILES, "\"files\" are not a list", clp_wire_read_file},
+    {TOP_FUNCTIONS, "\"functions\" are not a list", clp_wire_read_function},
+    {TOP_SOURCE, "\"source\" is not a list", clp_wire_read_source},
+    {TOP_TIMELINE, "\"timeline\" is not a list", clp_wire_read_series},
+    {TOP_PROCESSES, "\"processes\" is not a list", clp_wire_read_process},
+    {TOP_LINE_LOG, "\"line_log\" is not a list", clp_wire_read_line_log},
+};
+
+/* Reads each item of a list. Items that are wrong are left out. Refuses what is not a list. */
+static clp_status read_list(struct clp_decoder *decoder, const struct list *list, struct clp_wire_span span)
 {
     struct clp_msgpack_check check = clp_wire_walk(decoder, span);
-    struct clp_msgpack_check_head list;
+    struct clp_msgpack_check_head head;
 
-    if (clp_msgpack_check_head(&check, &list) != CLP_OK)
+    if (clp_msgpack_check_head(&check, &head) != CLP_OK)
         return decoder->fault->status;
-    if (list.kind != CLP_MSGPACK_ARRAY)
-        return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, not_list);
-    for (uint64_t i = 0; i < list.count; i++) {
+    if (head.kind != CLP_MSGPACK_ARRAY)
+        return clp_fault_set(decoder->fault, CLP_CORRUPT, span.start, list->not_list);
+    for (uint64_t i = 0; i < head.count; i++) {
         struct clp_wire_span item = {.start = check.at};
         if (clp_msgpack_check_item(&check) != CLP_OK)
             return decoder->fault->status;
         item.end = check.at;
         decoder->offset = item.start;
-        if (read(decoder, item) != CLP_OK)
+        if (list->read(decoder, item) != CLP_OK && clp_wire_leave_out(decoder, NULL) != CLP_OK)
             return decoder->fault->status;
     }
     return CLP_OK;
 }
 
-static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_span *spans)
+static clp_status read_meta(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     msgpack_object meta;
 
+    return unpack(decoder, span, &meta) == CLP_OK ? clp_wire_read_meta(decoder, &meta) : decoder->fault->status;
+}
+
+static clp_status read_calls(struct clp_decoder *decoder, struct clp_wire_span span)
+{
+    decoder->offset = span.start;
+    return clp_wire_read_calls(decoder, span);
+}
+
+/* Reads what the file is, without which nothing can be read. */
+static clp_status read_frame(struct clp_decoder *decoder, const struct clp_wire_span *spans)
+{
     if (check_format(decoder, spans[TOP_FORMAT]) != CLP_OK ||
         check_version(decoder, spans[TOP_VERSION]) != CLP_OK ||
         read_unit(decoder, spans[TOP_UNIT]) != CLP_OK)
         return decoder->fault->status;
-    if (spans[TOP_FUNCTIONS].end == 0)
-        return refuse_here(decoder, "\"functions\" are missing");
-    if (spans[TOP_TEXTS].end != 0 &&
-        read_each(decoder, spans[TOP_TEXTS], "\"texts\" are not a list", clp_wire_read_text) != CLP_OK)
+    return spans[TOP_FUNCTIONS].end != 0 ? CLP_OK : refuse_here(decoder, "\"functions\" are missing");
+}
+
+static clp_status read_top(struct clp_decoder *decoder, const struct clp_wire_span *spans)
+{
+    if (read_frame(decoder, spans) != CLP_OK)
         return decoder->fault->status;
-    if (spans[TOP_FILES].end != 0 &&
-        read_each(decoder, spans[TOP_FILES], "\"files\" are not a list", clp_wire_read_file) != CLP_OK)
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        struct clp_wire_span span = spans[lists[i].key];
+        if (span.end != 0 && read_list(decoder, &lists[i], span) != CLP_OK &&
+            (lists[i].key == TOP_FUNCTIONS || clp_wire_leave_out(decoder, NULL) != CLP_OK))
+            return decoder->fault->status;
+    }
+    if (spans[TOP_CALLS].end != 0 && read_calls(decoder, spans[TOP_CALLS]) != CLP_OK &&
+        clp_wire_leave_out(decoder, NULL) != CLP_OK)
         return decoder->fault->status;
-    if (read_each(decoder, spans[TOP_FUNCTIONS], "\"functions\" are not a list",
-                  clp_wire_read_function) != CLP_OK)
-        return decoder->fault->status;
-    if (spans[TOP_SOURCE].end != 0 &&
-        read_each(decoder, spans[TOP_SOURCE], "\"source\" is not a list",
-                  clp_wire_read_source) != CLP_OK)
-        return decoder->fault->status;
-    if (spans[TOP_TIMELINE].end != 0 &&
-        read_each(decoder, spans[TOP_TIMELINE], "\"timeline\" is not a list",
-                  clp_wire_read_series) != CLP_OK)
-        return decoder->fault->status;
-    if (spans[TOP_PROCESSES].end != 0 &&
-        read_each(decoder, spans[TOP_PROCESSES], "\"processes\" is not a list",
-                  clp_wire_read_process) != CLP_OK)
-        return decoder->fault->status;
-    if (spans[TOP_LINE_LOG].end != 0 &&
-        read_each(decoder, spans[TOP_LINE_LOG], "\"line_log\" is not a list",
-                  clp_wire_read_line_log) != CLP_OK)
-        return decoder->fault->status;
-    decoder->offset = spans[TOP_CALLS].start;
-    if (spans[TOP_CALLS].end != 0 && clp_wire_read_calls(decoder, spans[TOP_CALLS]) != CLP_OK)
-        return decoder->fault->status;
-    if (spans[TOP_META].end == 0)
-        return CLP_OK;
-    if (unpack(decoder, spans[TOP_META], &meta) != CLP_OK)
-        return decoder->fault->status;
-    return clp_wire_read_meta(decoder, &meta);
+    if (spans[TOP_META].end != 0 && read_meta(decoder, spans[TOP_META]) != CLP_OK)
+        return clp_wire_leave_out(decoder, NULL);
+    return CLP_OK;
 }
 
 static clp_status decode(struct clp_decoder *decoder)

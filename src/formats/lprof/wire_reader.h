@@ -7,6 +7,10 @@
  *   convert  one function (one source, the meta) at a time: msgpack-c unpacks its span into a zone that is
  *            emptied before the next one, so reading takes little more memory than the profile
  *
+ * What check and split find to be wrong ends reading. So does a wrong frame: format, version, unit, and that functions
+ * are a list. Any other part that is wrong is left out, and told in profile->left_out: a function lacks this part, a
+ * list lacks the item.
+ *
  * msgpack-c allocates as much as the lengths in a file say. After the check these lengths are true. */
 #ifndef CLP_WIRE_READER_H
 #define CLP_WIRE_READER_H
@@ -17,8 +21,8 @@
 #include <stddef.h>
 
 /* Reads a file into an initialised, empty profile. All bytes are checked once, without allocating, before
- * msgpack-c sees them: types, depth, lengths against the bytes left, and a limit on the number of items. On
- * failure the profile is empty again, and *fault says where and why. */
+ * msgpack-c sees them: types, depth, lengths against the bytes left, and a limit on the number of items. CLP_OK means
+ * that there is a profile, and profile->left_out_count what it lacks. On failure the profile is empty again, and *fault says where and why. */
 clp_status clp_wire_decode(const char *bytes, size_t count, struct clp_profile *profile,
                            struct clp_fault *fault);
 

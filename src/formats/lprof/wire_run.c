@@ -87,9 +87,11 @@ clp_status clp_wire_read_series(struct clp_decoder *decoder, struct clp_wire_spa
         return refuse_here(decoder, "\"pid\" or \"start\" of a timeline is not a number");
     if (clp_profile_add_series(decoder->profile, pid, start, &series) != CLP_OK)
         return no_memory(decoder);
-    if (found[MARKS] != NULL && read_marks(decoder, found[MARKS], series) != CLP_OK)
-        return decoder->fault->status;
-    return read_samples(decoder, found[TIME], found[RSS], series);
+    if ((found[MARKS] == NULL || read_marks(decoder, found[MARKS], series) == CLP_OK) &&
+        read_samples(decoder, found[TIME], found[RSS], series) == CLP_OK)
+        return CLP_OK;
+    clp_profile_drop_last_series(decoder->profile);
+    return decoder->fault->status;
 }
 
 clp_status clp_wire_read_line_log(struct clp_decoder *decoder, struct clp_wire_span span)
@@ -231,7 +233,8 @@ clp_status clp_wire_read_meta(struct clp_decoder *decoder, const msgpack_object 
     if (clp_wire_find_keys(decoder, object, names, CLP_WIRE_METAS, found) != CLP_OK)
         return decoder->fault->status;
     for (size_t i = 0; i < CLP_WIRE_METAS; i++) {
-        if (found[i] != NULL && read_meta_field(decoder, &clp_wire_metas[i], found[i]) != CLP_OK)
+        if (found[i] != NULL && read_meta_field(decoder, &clp_wire_metas[i], found[i]) != CLP_OK &&
+            clp_wire_leave_out(decoder, NULL) != CLP_OK)
             return decoder->fault->status;
     }
     return CLP_OK;

@@ -360,7 +360,7 @@ static clp_status take_compressed(struct clp_decoder *decoder, uint64_t count, c
     return add_text(decoder, &text);
 }
 
-clp_status clp_wire_read_text(struct clp_decoder *decoder, struct clp_wire_span span)
+static clp_status read_text(struct clp_decoder *decoder, struct clp_wire_span span)
 {
     enum { BYTES, ZLIB, COUNT };
     static const char *const names[COUNT] = {"bytes", "zlib"};
@@ -380,6 +380,16 @@ clp_status clp_wire_read_text(struct clp_decoder *decoder, struct clp_wire_span 
         found[ZLIB]->type != MSGPACK_OBJECT_BIN)
         return refuse_here(decoder, "a compressed text lacks \"bytes\" or \"zlib\"");
     return take_compressed(decoder, bytes, &found[ZLIB]->via.bin);
+}
+
+/* Texts are known by number. So one that cannot be read leaves an empty one behind. */
+clp_status clp_wire_read_text(struct clp_decoder *decoder, struct clp_wire_span span)
+{
+    const struct clp_profile_text none = {.text = (char[]){""}, .borrowed = true};
+
+    if (read_text(decoder, span) == CLP_OK)
+        return CLP_OK;
+    return clp_wire_leave_out(decoder, NULL) == CLP_OK ? add_text(decoder, &none) : decoder->fault->status;
 }
 
 /* The file's name points into the bytes, where it does not end in a 0. So the decoder's buffer has a copy. */

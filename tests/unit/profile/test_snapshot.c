@@ -302,6 +302,7 @@ Test(snapshot, whatever_shares_a_name_can_be_read_again)
         clp_profile_init(&again, &fixture.test.mem);
         cr_assert_eq(clp_wire_encode(&fixture.profile, &file), CLP_OK);
         cr_assert_eq(clp_wire_decode(file.bytes, file.used, &again, &fault), CLP_OK, "%u: %s", seed, fault.reason);
+        cr_assert_eq(again.left_out_count, 0, "%u: %s", seed, clp_buf_text(&again.left_out));
         cr_assert(test_same_profile(&fixture.profile, &again), "%u", seed);
         clp_profile_clear(&again);
         clp_buf_clear(&file);

@@ -645,6 +645,7 @@ struct bad {
     const char *reason; /* a part of it; NULL: none is given */
 };
 
+#define LEFT_OUT CLP_OK /* the file is read, without the part that is wrong */
 #define BAD(bytes, status, reason) {bytes, sizeof(bytes) - 1, status, reason}
 #define DEEP4 "\x91\x91\x91\x91"
 
@@ -657,30 +658,30 @@ struct bad {
 
 static const struct bad bad_files[] = {
     /* texts */
-    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "texts" "\x05", CLP_CORRUPT, "\"texts\" are not"),
-    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "files" "\x05", CLP_CORRUPT, "\"files\" are not"),
-    BAD(TEXTS("\x91\x05", "\x93\x00\x00\x01"), CLP_CORRUPT, "neither a text nor a map"),
-    BAD(TEXTS("\x91\x81" "\xa5" "bytes" "\x05", "\x93\x00\x00\x01"), CLP_CORRUPT, "lacks"),
-    BAD(TEXTS(COMPRESSED("\xc0"), "\x93\x00\x00\x01"), CLP_CORRUPT, "lacks"),
-    BAD(TEXTS(COMPRESSED("\x05"), "\x93\x00\x00\x01"), CLP_CORRUPT, "zlib"),
-    BAD(TEXTS(COMPRESSED("\x7f"), "\x93\x00\x00\x01"), CLP_CORRUPT, "zlib"),
-    BAD(TEXTS(COMPRESSED("\xcd\xff\xff"), "\x93\x00\x00\x01"), CLP_CORRUPT, "more than it may"),
-    BAD(TEXTS(COMPRESSED("\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), "\x93\x00\x00\x01"), CLP_CORRUPT, "more than it may"),
-    BAD(TEXTS("\x91\xa3" "def", "\x05"), CLP_CORRUPT, "three numbers"),
-    BAD(TEXTS("\x91\xa3" "def", "\x92\x00\x01"), CLP_CORRUPT, "three numbers"),
-    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x00\xff"), CLP_CORRUPT, "three numbers"),
-    BAD(TEXTS("\x91\xa3" "def", "\x93\x01\x00\x01"), CLP_CORRUPT, "not there"),
-    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x00\x00"), CLP_CORRUPT, "beyond the end"),
-    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\x03"), CLP_CORRUPT, "beyond the end"),
-    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), CLP_CORRUPT, "beyond the end"),
-    BAD(FILES("\x91\x05"), CLP_CORRUPT, "not a map"),
-    BAD(FILES("\x99" A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE), CLP_CORRUPT, "files have more"),
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "texts" "\x05", LEFT_OUT, "\"texts\" are not"),
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa5" "files" "\x05", LEFT_OUT, "\"files\" are not"),
+    BAD(TEXTS("\x91\x05", "\x93\x00\x00\x01"), LEFT_OUT, "neither a text nor a map"),
+    BAD(TEXTS("\x91\x81" "\xa5" "bytes" "\x05", "\x93\x00\x00\x01"), LEFT_OUT, "lacks"),
+    BAD(TEXTS(COMPRESSED("\xc0"), "\x93\x00\x00\x01"), LEFT_OUT, "lacks"),
+    BAD(TEXTS(COMPRESSED("\x05"), "\x93\x00\x00\x01"), LEFT_OUT, "zlib"),
+    BAD(TEXTS(COMPRESSED("\x7f"), "\x93\x00\x00\x01"), LEFT_OUT, "zlib"),
+    BAD(TEXTS(COMPRESSED("\xcd\xff\xff"), "\x93\x00\x00\x01"), LEFT_OUT, "more than it may"),
+    BAD(TEXTS(COMPRESSED("\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), "\x93\x00\x00\x01"), LEFT_OUT, "more than it may"),
+    BAD(TEXTS("\x91\xa3" "def", "\x05"), LEFT_OUT, "three numbers"),
+    BAD(TEXTS("\x91\xa3" "def", "\x92\x00\x01"), LEFT_OUT, "three numbers"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x00\xff"), LEFT_OUT, "three numbers"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x01\x00\x01"), LEFT_OUT, "not there"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x00\x00"), LEFT_OUT, "beyond the end"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\x03"), LEFT_OUT, "beyond the end"),
+    BAD(TEXTS("\x91\xa3" "def", "\x93\x00\x01\xcf\xff\xff\xff\xff\xff\xff\xff\xff"), LEFT_OUT, "beyond the end"),
+    BAD(FILES("\x91\x05"), LEFT_OUT, "not a map"),
+    BAD(FILES("\x99" A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE A_FILE), LEFT_OUT, "files have more"),
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa5" "texts" "\x91\xa3" "def" "\xa9" "functions" "\x99"
         A_DEF("0") A_DEF("1") A_DEF("2") A_DEF("3") A_DEF("4") A_DEF("5") A_DEF("6") A_DEF("7") A_DEF("8"),
-        CLP_CORRUPT, "functions have more"),
-    BAD(FILES("\x91\x81" KEY_TEXT "\x00"), CLP_CORRUPT, "\"files\" lacks"),
-    BAD(FILES("\x91\x82" "\xa4" "file" "\xa1" "a" KEY_TEXT "\x01"), CLP_CORRUPT, "\"files\" lacks"),
-    BAD(FILES("\x91\x82" "\xa4" "file" "\xa2" "a\0" KEY_TEXT "\x00"), CLP_CORRUPT, "\"files\" lacks"),
+        LEFT_OUT, "functions have more"),
+    BAD(FILES("\x91\x81" KEY_TEXT "\x00"), LEFT_OUT, "\"files\" lacks"),
+    BAD(FILES("\x91\x82" "\xa4" "file" "\xa1" "a" KEY_TEXT "\x01"), LEFT_OUT, "\"files\" lacks"),
+    BAD(FILES("\x91\x82" "\xa4" "file" "\xa2" "a\0" KEY_TEXT "\x00"), LEFT_OUT, "\"files\" lacks"),
     /* other things than a profile */
     BAD("", CLP_EMPTY, NULL),
     BAD("\x80", CLP_NOT_A_PROFILE, "\"format\""),
@@ -703,45 +704,44 @@ static const struct bad bad_files[] = {
     BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x80", CLP_CORRUPT, "not a list"),
     BAD(FILE_OF("\x84", "\xa5" "lines" "\x81" "\xa4" "line" "\x90") "\xc0", CLP_CORRUPT, "behind"),
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xae" "source_changed" "\x01"),
-        CLP_CORRUPT, "\"source_changed\""),
+        LEFT_OUT, "\"source_changed\""),
     /* missed lines */
 #define MISSED(value) FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa6" "missed" value)
-    BAD(MISSED("\x05"), CLP_CORRUPT, "\"missed\" of a function is not a list"),
-    BAD(MISSED("\x91\xc0"), CLP_CORRUPT, "\"missed\" of a function are not"),
-    BAD(MISSED("\x91\xff"), CLP_CORRUPT, "\"missed\" of a function are not"),
-    BAD(MISSED("\x91\x00"), CLP_CORRUPT, "\"missed\" of a function are not"),
-    BAD(MISSED("\x91\xce\x80\x00\x00\x00"), CLP_CORRUPT, "\"missed\" of a function are not"),
-    BAD(MISSED("\x92\x03\x03"), CLP_CORRUPT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x05"), LEFT_OUT, "\"missed\" of a function is not a list"),
+    BAD(MISSED("\x91\xc0"), LEFT_OUT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x91\xff"), LEFT_OUT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x91\xce\x80\x00\x00\x00"), LEFT_OUT, "\"missed\" of a function are not"),
+    BAD(MISSED("\x92\x03\x03"), LEFT_OUT, "\"missed\" of a function are not"),
     /* leaks */
 #define LEAKS(value) FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" \
                              "\xa5" "leaks" value)
 #define LEAK(line, bytes, rest) \
     LEAKS("\x91\x85" "\xa4" "line" line "\xa5" "bytes" bytes rest)
-    BAD(LEAKS("\x80"), CLP_CORRUPT, "\"leaks\""),
-    BAD(LEAKS("\x91\x90"), CLP_CORRUPT, "not a map"),
-    BAD(LEAKS("\x91\x80"), CLP_CORRUPT, "lacks"),
+    BAD(LEAKS("\x80"), LEFT_OUT, "\"leaks\""),
+    BAD(LEAKS("\x91\x90"), LEFT_OUT, "not a map"),
+    BAD(LEAKS("\x91\x80"), LEFT_OUT, "lacks"),
 #define RATES(confidence) "\xae" "bytes_per_call" "\x00" "\xb0" "bytes_per_second" "\x00" \
                           "\xaa" "confidence" confidence
-    BAD(LEAK("\xff", "\x00", RATES("\x00")), CLP_CORRUPT, "a leak holds"),
-    BAD(LEAK("\x00", "\xff", RATES("\x00")), CLP_CORRUPT, "a leak holds"),
-    BAD(LEAK("\x00", "\x00", RATES("\xca\x7f\xc0\x00\x00")), CLP_CORRUPT, "a leak holds"),
+    BAD(LEAK("\xff", "\x00", RATES("\x00")), LEFT_OUT, "a leak holds"),
+    BAD(LEAK("\x00", "\xff", RATES("\x00")), LEFT_OUT, "a leak holds"),
+    BAD(LEAK("\x00", "\x00", RATES("\xca\x7f\xc0\x00\x00")), LEFT_OUT, "a leak holds"),
     BAD(LEAKS("\x91\x86" "\xa4" "line" "\x00" "\xa5" "bytes" "\x00" RATES("\x00") "\xa7" "held_by" "\x00"),
-        CLP_CORRUPT, "\"held_by\" of a leak"),
+        LEFT_OUT, "\"held_by\" of a leak"),
     BAD(LEAKS("\x91\x86" "\xa4" "line" "\x00" "\xa5" "bytes" "\x00" RATES("\x00") "\xa7" "held_by" "\xa1\x00"),
-        CLP_CORRUPT, "\"held_by\" of a leak"),
+        LEFT_OUT, "\"held_by\" of a leak"),
 #undef RATES
 #undef LEAK
 #undef LEAKS
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiler" "\x01"),
-        CLP_CORRUPT, "\"compiler\""),
+        LEFT_OUT, "\"compiler\""),
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiled" "\x92\x01\x01"),
-        CLP_CORRUPT, "\"compiled\""),
+        LEFT_OUT, "\"compiled\""),
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa8" "compiled" "\x93\x01\xff\x01"),
-        CLP_CORRUPT, "\"compiled\""),
+        LEFT_OUT, "\"compiled\""),
     /* processes */
 #define PROCESSES(value) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa9" "processes" value, \
-        CLP_CORRUPT,
+        LEFT_OUT,
     PROCESSES("\x80") "\"processes\" is not a list"),
     PROCESSES("\x91\x90") "not a map"),
     PROCESSES("\x91\x81" "\xa3" "pid" "\xff") "a process holds"),
@@ -751,7 +751,7 @@ static const struct bad bad_files[] = {
     PROCESSES("\x91\x81" "\xa7" "numbers" "\xa1" "a") "\"numbers\" of a process"),
 #undef PROCESSES
     /* calls */
-#define CALLS(value) BAD("\x84" KEY_FORMAT KEY_VERSION TWO_FUNCTIONS "\xa5" "calls" value, CLP_CORRUPT,
+#define CALLS(value) BAD("\x84" KEY_FORMAT KEY_VERSION TWO_FUNCTIONS "\xa5" "calls" value, LEFT_OUT,
 #define PARENTS(parents, functions) CALLS("\x82" "\xa8" "function" functions "\xa6" "parent" parents)
 #define NUMBER(name, value) CALLS("\x82" "\xa8" "function" "\x91\x00" name "\x91" value)
     CALLS("\x90") "not a map"),
@@ -783,7 +783,7 @@ static const struct bad bad_files[] = {
     /* the timeline */
 #define TIMELINE(value) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa8" "timeline" value, \
-        CLP_CORRUPT,
+        LEFT_OUT,
     TIMELINE("\x80") "\"timeline\" is not a list"),
     TIMELINE("\x91\x90") "not a map"),
     TIMELINE("\x91\x80") "\"time\""),
@@ -818,69 +818,69 @@ static const struct bad bad_files[] = {
     UNIT("\xca\xbf\x80\x00\x00"), /* -1 */
 #undef UNIT
     /* functions */
-    BAD(FILE_START "\x01", CLP_CORRUPT, "not a map"),
-    BAD(FILE_START "\x80", CLP_CORRUPT, "\"file\""),
-    BAD(FILE_START "\x81" "\xa4" "file" "\x01", CLP_CORRUPT, "\"file\""),
-    BAD(FILE_START "\x81" "\xa4" "file" "\xa3" "a\0b", CLP_CORRUPT, "\"file\""),
-    BAD(FILE_START "\x81" "\xa4" "file" "\xc4\x01" "a", CLP_CORRUPT, "\"file\""),
-    BAD(FILE_START "\x81" "\xa4" "file" "\xa1" "a", CLP_CORRUPT, "\"line\""),
-    BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\xff", CLP_CORRUPT, "\"line\""),
+    BAD(FILE_START "\x01", LEFT_OUT, "not a map"),
+    BAD(FILE_START "\x80", LEFT_OUT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\x01", LEFT_OUT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\xa3" "a\0b", LEFT_OUT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\xc4\x01" "a", LEFT_OUT, "\"file\""),
+    BAD(FILE_START "\x81" "\xa4" "file" "\xa1" "a", LEFT_OUT, "\"line\""),
+    BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\xff", LEFT_OUT, "\"line\""),
     BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\xce\x80\x00\x00\x00",
-        CLP_CORRUPT, "\"line\""),
-    BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\x01", CLP_CORRUPT, "\"name\""),
+        LEFT_OUT, "\"line\""),
+    BAD(FILE_START "\x82" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\x01", LEFT_OUT, "\"name\""),
     BAD(FILE_START "\x83" "\xa4" "file" "\xa1" "a" "\xa4" "line" "\x01" "\xa4" "name" "\xa1" "\0",
-        CLP_CORRUPT, "\"name\""),
-    BAD(FILE_OF("\x83", ""), CLP_CORRUPT, "\"lines\""),
-    BAD(FILE_OF("\x84", "\xa4" "name" "\xa1" "g"), CLP_CORRUPT, "same key twice"),
-    BAD(FILE_OF("\x84", "\xa5" "lines" "\x90"), CLP_CORRUPT, "not a map"),
+        LEFT_OUT, "\"name\""),
+    BAD(FILE_OF("\x83", ""), LEFT_OUT, "\"lines\""),
+    BAD(FILE_OF("\x84", "\xa4" "name" "\xa1" "g"), LEFT_OUT, "same key twice"),
+    BAD(FILE_OF("\x84", "\xa5" "lines" "\x90"), LEFT_OUT, "not a map"),
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa5" "total" "\xff"),
-        CLP_CORRUPT, "\"total\""),
+        LEFT_OUT, "\"total\""),
     BAD(FILE_OF("\x85", "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa9" "raw_total" "\xc0"),
-        CLP_CORRUPT, "\"raw_total\""),
+        LEFT_OUT, "\"raw_total\""),
     BAD("\x83" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x92"
         "\x84" FUNCTION_KEY "\xa5" "lines" "\x81" "\xa4" "line" "\x90"
         "\x84" FUNCTION_KEY "\xa5" "lines" "\x81" "\xa4" "line" "\x90",
-        CLP_CORRUPT, "listed before"),
+        LEFT_OUT, "listed before"),
     /* lines */
-    BAD(FILE_OF("\x84", "\xa5" "lines" "\x80"), CLP_CORRUPT, "\"line\" is missing"),
-    BAD(LINES_OF("\x81", "\x05"), CLP_CORRUPT, "\"line\" is missing or not a list"),
-    BAD(LINES_OF("\x81", "\x91\xff"), CLP_CORRUPT, "line number"),
-    BAD(LINES_OF("\x81", "\x91\xce\x80\x00\x00\x00"), CLP_CORRUPT, "line number"),
-    BAD(LINES_OF("\x81", "\x91\xa1" "5"), CLP_CORRUPT, "line number"),
-    BAD(LINES_OF("\x81", "\x92\x05\x05"), CLP_CORRUPT, "ascending"),
-    BAD(LINES_OF("\x81", "\x92\x05\x04"), CLP_CORRUPT, "ascending"),
-    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x05"), CLP_CORRUPT, "\"hits\" is not a list"),
-    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x90"), CLP_CORRUPT, "\"hits\" and \"line\""),
-    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "time" "\x92\x01\x02"), CLP_CORRUPT, "\"time\" and"),
-    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x91\xff"), CLP_CORRUPT, "\"hits\" holds"),
-    BAD(LINES_OF("\x82", "\x91\x05" "\xa3" "rss" "\x91\xc0"), CLP_CORRUPT, "\"rss\" holds"),
-    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "time" "\x91\xca\x3f\x80\x00\x00"), CLP_CORRUPT,
+    BAD(FILE_OF("\x84", "\xa5" "lines" "\x80"), LEFT_OUT, "\"line\" is missing"),
+    BAD(LINES_OF("\x81", "\x05"), LEFT_OUT, "\"line\" is missing or not a list"),
+    BAD(LINES_OF("\x81", "\x91\xff"), LEFT_OUT, "line number"),
+    BAD(LINES_OF("\x81", "\x91\xce\x80\x00\x00\x00"), LEFT_OUT, "line number"),
+    BAD(LINES_OF("\x81", "\x91\xa1" "5"), LEFT_OUT, "line number"),
+    BAD(LINES_OF("\x81", "\x92\x05\x05"), LEFT_OUT, "ascending"),
+    BAD(LINES_OF("\x81", "\x92\x05\x04"), LEFT_OUT, "ascending"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x05"), LEFT_OUT, "\"hits\" is not a list"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x90"), LEFT_OUT, "\"hits\" and \"line\""),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "time" "\x92\x01\x02"), LEFT_OUT, "\"time\" and"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "hits" "\x91\xff"), LEFT_OUT, "\"hits\" holds"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa3" "rss" "\x91\xc0"), LEFT_OUT, "\"rss\" holds"),
+    BAD(LINES_OF("\x82", "\x91\x05" "\xa4" "time" "\x91\xca\x3f\x80\x00\x00"), LEFT_OUT,
         "\"time\" holds"),
     BAD(LINES_OF("\x82", "\x91\x05" "\xa7" "largest" "\x91\xcf\x80\x00\x00\x00\x00\x00\x00\x00"),
-        CLP_CORRUPT, "\"largest\" holds"),
+        LEFT_OUT, "\"largest\" holds"),
     /* a time of 2 to the 63rd in seconds; and 1e308 seconds per tick, infinite in nanoseconds */
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa4" "unit" "\x01" "\xa9" "functions" "\x91" "\x84"
         FUNCTION_KEY "\xa5" "lines" "\x82" "\xa4" "line" "\x91\x05"
-        "\xa4" "time" "\x91\xcf\x80\x00\x00\x00\x00\x00\x00\x00", CLP_CORRUPT, "\"time\" holds"),
+        "\xa4" "time" "\x91\xcf\x80\x00\x00\x00\x00\x00\x00\x00", LEFT_OUT, "\"time\" holds"),
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa4" "unit" "\xcb\x7f\xe1\xcc\xf3\x85\xeb\xc8\xa0"
         "\xa9" "functions" "\x91" "\x84" FUNCTION_KEY "\xa5" "lines" "\x82" "\xa4" "line" "\x91\x05"
-        "\xa3" "max" "\x91\x00", CLP_CORRUPT, "\"max\" holds"),
+        "\xa3" "max" "\x91\x00", LEFT_OUT, "\"max\" holds"),
     /* source */
 #define SOURCE(rest) \
     BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x91" "\x84" FUNCTION_KEY \
         "\xa5" "lines" "\x81" "\xa4" "line" "\x90" "\xa6" "source" rest
-    SOURCE("\x80"), CLP_CORRUPT, "\"source\" is not a list"),
-    SOURCE("\x91\xc0"), CLP_CORRUPT, "not a map"),
-    SOURCE("\x91\x83" FUNCTION_KEY), CLP_CORRUPT, "\"text\""),
-    SOURCE("\x91\x84" FUNCTION_KEY "\xa4" "text" "\x01"), CLP_CORRUPT, "\"text\""),
+    SOURCE("\x80"), LEFT_OUT, "\"source\" is not a list"),
+    SOURCE("\x91\xc0"), LEFT_OUT, "not a map"),
+    SOURCE("\x91\x83" FUNCTION_KEY), LEFT_OUT, "\"text\""),
+    SOURCE("\x91\x84" FUNCTION_KEY "\xa4" "text" "\x01"), LEFT_OUT, "\"text\""),
     SOURCE("\x91\x84" "\xa4" "file" "\xa1" "?" "\xa4" "line" "\x03" "\xa4" "name" "\xa1" "f"
-           "\xa4" "text" "\xa1" "x"), CLP_CORRUPT, "not listed"),
+           "\xa4" "text" "\xa1" "x"), LEFT_OUT, "not listed"),
     SOURCE("\x92\x84" FUNCTION_KEY "\xa4" "text" "\xa1" "x"
-           "\x84" FUNCTION_KEY "\xa4" "text" "\xa1" "x"), CLP_CORRUPT, "twice"),
+           "\x84" FUNCTION_KEY "\xa4" "text" "\xa1" "x"), LEFT_OUT, "twice"),
 #undef SOURCE
     /* meta */
 #define META(rest) \
-    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "meta" rest, CLP_CORRUPT, \
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "meta" rest, LEFT_OUT, \
         "meta")
     META("\x81" "\xa3" "pid" "\xff"),
     META("\x81" "\xa6" "python" "\x03"),
@@ -890,7 +890,7 @@ static const struct bad bad_files[] = {
     META("\x81" "\xa5" "start" "\xa1" "0"),
     META("\x81" "\xa5" "start" "\xca\x7f\xc0\x00\x00"),
 #undef META
-    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "meta" "\x90", CLP_CORRUPT,
+    BAD("\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x90" "\xa4" "meta" "\x90", LEFT_OUT,
         "not a map"),
     /* headers that promise what is not there */
     BAD("\xdf\xff\xff\xff\xff" KEY_FORMAT, CLP_NOT_A_PROFILE, "begin"),
@@ -939,6 +939,8 @@ static void check_in_place(const char *bytes, size_t count, clp_status status)
     cr_assert_eq(clp_wire_decode_in_place(&copy, &there, &other), status);
     cr_assert_eq(other.offset, fault.offset);
     cr_assert_eq(other.reason, fault.reason);
+    cr_assert_eq(there.left_out_count, profile.left_out_count);
+    cr_assert_str_eq(clp_buf_text(&there.left_out), clp_buf_text(&profile.left_out));
     cr_assert_eq(there.function_count, profile.function_count);
     for (size_t i = 0; i < there.function_count; i++) {
         const struct clp_profile_function *a = &there.functions[i], *b = &profile.functions[i];
@@ -956,7 +958,7 @@ static void check_in_place(const char *bytes, size_t count, clp_status status)
     clp_buf_clear(&copy);
 }
 
-Test(wire, bad_files_are_refused_by_name)
+Test(wire, bad_files_are_told_by_name)
 {
     for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
         const struct bad *bad = &bad_files[i];
@@ -965,13 +967,63 @@ Test(wire, bad_files_are_refused_by_name)
                      fault.reason);
         cr_expect_eq(fault.status, status);
         cr_expect_leq(fault.offset, bad->count);
-        cr_expect(bad->reason == NULL ||
-                  (fault.reason != NULL && strstr(fault.reason, bad->reason) != NULL),
-                  "bad file %zu: the reason is %s", i, fault.reason);
-        cr_expect_eq(profile.function_count, 0);
+        const char *told = status == LEFT_OUT ? clp_buf_text(&profile.left_out) : fault.reason;
+        cr_expect(bad->reason == NULL || (told != NULL && strstr(told, bad->reason) != NULL),
+                  "bad file %zu: the reason is %s", i, told);
+        cr_expect_eq(profile.left_out_count != 0, status == LEFT_OUT);
+        cr_expect(status == LEFT_OUT || profile.function_count == 0);
+        test_check_profile(&profile);
         check_in_place(bad->bytes, bad->count, status);
+        clp_profile_clear(&profile);
         test_mem_check_empty(&test);
     }
+}
+
+#define LIST_OF(text) "\xa4" "line" "\x92\x04\x05" "\xa4" "hits" text
+
+/* Of two functions the first has a wrong part; the calls are whole. */
+#define TWO_AND_CALLS(first) \
+    "\x84" KEY_FORMAT KEY_VERSION "\xa9" "functions" "\x92" first "\x84" "\xa4" "file" "\xa4" "b.py" "\xa4" "line" "\x01" \
+    "\xa4" "name" "\xa1" "g" "\xa5" "lines" "\x82" LIST_OF("\x92\x01\x02") \
+    "\xa5" "calls" "\x83" "\xa8" "function" "\x92\x00\x01" "\xa6" "parent" "\x92\x00\x01" "\xa5" "calls" "\x92\x03\x03"
+
+Test(wire, the_rest_of_a_function_is_read)
+{
+    cr_assert_eq(DECODE(TWO_AND_CALLS("\x87" FUNCTION_KEY "\xa5" "lines" "\x82" LIST_OF("\x92\x07\x08") "\xa5" "total" "\x09"
+                                      "\xa6" "missed" "\x92\x06\x03" "\xa8" "compiler" "\xa5" "numba")), CLP_OK);
+    const struct clp_profile_function *function = &profile.functions[0];
+    cr_expect_eq(profile.left_out_count, 1);
+    cr_expect_not_null(strstr(clp_buf_text(&profile.left_out), "; function f of a.py is read without this part"));
+    cr_expect_eq(function->missed_count, 0);
+    cr_assert_eq(function->line_count, 2);
+    cr_expect_eq(function->lines[1].measures.hits, 8);
+    cr_expect_eq(function->total, 9);
+    cr_expect_str_eq(function->compiler, "numba");
+    cr_assert_eq(profile.function_count, 2);
+    cr_expect_eq(profile.functions[1].lines[1].measures.hits, 2);
+    cr_expect_eq(profile.call_count, 2);
+}
+
+/* A column is no use without the others. */
+Test(wire, wrong_lines_leave_what_is_beside_them)
+{
+    cr_assert_eq(DECODE(TWO_AND_CALLS("\x86" FUNCTION_KEY "\xa5" "lines" "\x82" LIST_OF("\x92\x07\xc0") "\xa5" "total" "\x09"
+                                      "\xa6" "missed" "\x91\x06")), CLP_OK);
+    cr_expect_eq(profile.left_out_count, 1);
+    cr_expect_eq(profile.functions[0].line_count, 0);
+    cr_expect_eq(profile.functions[0].missed_count, 1);
+    cr_expect_eq(profile.functions[0].total, 9);
+    cr_expect_eq(profile.call_count, 2);
+}
+
+/* Calls name functions by number: without one they would be those of others. */
+Test(wire, calls_go_with_a_function_that_cannot_be_named)
+{
+    cr_assert_eq(DECODE(TWO_AND_CALLS("\x81" "\xa4" "file" "\xa4" "a.py")), CLP_OK);
+    cr_expect_eq(profile.left_out_count, 2);
+    cr_assert_eq(profile.function_count, 1);
+    cr_expect_str_eq(profile.functions[0].name, "g");
+    cr_expect_eq(profile.call_count, 0);
 }
 
 Test(wire, as_deep_as_allowed_is_allowed)
@@ -998,8 +1050,11 @@ Test(wire, the_offset_points_at_the_function)
     clp_buf_add(&out, good, sizeof good - 1);
     start = out.used;
     clp_buf_add(&out, good, sizeof good - 1);
-    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_CORRUPT);
-    cr_assert_eq(fault.offset, start);
+    cr_assert_eq(clp_wire_decode(out.bytes, out.used, &profile, &fault), CLP_OK);
+    cr_assert_eq(profile.left_out_count, 1);
+    char told[32];
+    (void)snprintf(told, sizeof told, "damaged at byte %zu: ", start);
+    cr_assert_eq(strncmp(clp_buf_text(&profile.left_out), told, strlen(told)), 0);
 }
 
 /* Memory stays in proportion to the file, whatever it says. Lines without measures are the worst
@@ -1104,6 +1159,7 @@ static void decode_anything(const char *bytes, size_t count)
         clp_profile_init(&again, &test.mem);
         cr_assert_eq(clp_wire_encode(&profile, &copy), CLP_OK);
         cr_assert_eq(clp_wire_decode(copy.bytes, copy.used, &again, &fault), CLP_OK);
+        cr_assert_eq(again.left_out_count, 0, "%s", clp_buf_text(&again.left_out));
         cr_assert(test_same_profile(&profile, &again));
         clp_buf_clear(&copy);
         clp_profile_clear(&again);
