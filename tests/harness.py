@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the tests share: running programs bare, under ckernprof and under the reference counter, and
-reading profiles. Nothing here imports clineprof."""
+reading profiles. Nothing here imports clineprof, but to see that it can read what it has written."""
 
 import collections
 import functools
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import warnings
 import zlib
 
 import msgpack
@@ -191,7 +192,21 @@ def ckernprof(*options):
 
 
 def run_ckernprof(arguments, folder, **options):
-    return run([*ckernprof(), *arguments], folder, **options)
+    start = time.time_ns()
+    ended = run([*ckernprof(), *arguments], folder, **options)
+    for path in ended.folder.glob("*.lprof"):
+        if path.is_file() and path.stat().st_mtime_ns >= start and os.access(path, os.R_OK):
+            read_back(path)
+    return ended
+
+
+def read_back(path):
+    """Our own reader must open the profile, and leave nothing out."""
+    import clineprof
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clineprof.load(path)
 
 
 def run_viewer(arguments, folder, **options):
@@ -218,6 +233,7 @@ class Profile:
     """A .lprof file, read with nothing but msgpack."""
 
     def __init__(self, path):
+        read_back(path)
         self.raw = msgpack.unpackb(pathlib.Path(path).read_bytes(), strict_map_key=False)
         assert self.raw["format"] == "clineprof"
         self.meta = self.raw["meta"]

@@ -232,12 +232,13 @@ static bool read_side(struct clp_diff *diff, int side, struct clp_progress *prog
         if (fault.status == CLP_OK && diff->profiles[side][i].left_out_count == 0)
             continue;
         clp_progress_clear(progress);
-        if (fault.status == CLP_OK) {
-            clp_reading_say_left_out(path, &diff->profiles[side][i]);
-            continue;
+        if (fault.status != CLP_OK) {
+            clp_reading_complain(path, &fault, diff->mem);
+            return false;
         }
-        clp_reading_complain(path, &fault, diff->mem);
-        return false;
+        clp_reading_say_left_out(path, &diff->profiles[side][i]);
+        if (request->fail_on != NULL) /* a gate does not pass what it has not seen */
+            return false;
     }
     return true;
 }

@@ -175,11 +175,11 @@ def test_one_process_of_a_sum_shows_its_own_version(versions):
     assert re.findall(r"^ +2 +\d+ +(a\d)$", shown, re.M)[:4] == ["a0", "a1", "a2", "a0"], shown
 
 
-def test_a_damaged_hash_is_refused(tmp_path):
+def test_a_damaged_hash_is_left_out(tmp_path):
     one = function("a.py", 1, "f", [{"line": 2, "hits": 1}])
     write(tmp_path / "x.lprof", [{**one, "text_hash": -1}])
     ended = run_viewer(["x.lprof"], tmp_path)
-    assert ended.code == 1 and '"text_hash" of a function is not a number in its range' in ended.err
+    assert ended.code == 0 and '"text_hash" of a function is not a number in its range' in ended.err
 
 
 # ---- profiles that say little ------------------------------------------------------------------

@@ -290,11 +290,11 @@ def test_a_thousand_workers(tmp_path):
     ([1, 2, 0, 0, 2**32], "not a number in its range"),
     ("x", "is not a list"),
 ])  # fmt: skip
-def test_a_damaged_spread_is_refused(tmp_path, spread, told):
+def test_a_damaged_spread_is_left_out(tmp_path, spread, told):
     one = function("a.py", 1, "f", [{"line": 2, "hits": 1}])
     write(tmp_path / "x.lprof", [{**one, "spread": spread}])
     ended = run_viewer(["--spread", "x.lprof"], tmp_path)
-    assert ended.code == 1 and told in ended.err
+    assert ended.code == 0 and told in ended.err and "; function f of a.py is read without this part\n" in ended.err
 
 
 def test_places_that_no_process_has_are_not_shown(tmp_path):
