@@ -2,6 +2,7 @@
 """Who calls whom: the calls of a profile in Python, in JSON, and in the formats for stacks. The numbers expected are
 those that tests/known_calls.py draws."""
 
+import gzip
 import html
 import io
 import json
@@ -439,6 +440,38 @@ def test_what_ways_share_adds_up_to_the_lines(tmp_path, weights):
         assert sum(parts) == own
         wanted = [own * weight / sum(weights) for weight in weights if weight] if sum(weights) else [own / 3] * 3
         assert all(abs(part - share) < 1 for part, share in zip(sorted(parts), sorted(wanted)))
+
+
+def write_chain(folder, count):
+    """Each function calls the next one, and takes 1 ns itself."""
+    functions = [known_calls.function(10 * i + 1, f"f{i}", 1, [(10 * i + 2, 1, 1, 1)]) for i in range(count)]
+    calls = {"parent": list(range(count)), "line": [0, *range(2, 10 * count - 8, 10)], "function": list(range(count)),
+             "calls": [1] * count, "time": list(range(count, 0, -1))}  # fmt: skip
+    known_calls.profiles.write(folder / "known.lprof", functions, calls=calls)
+
+
+def test_stacks_end_at_a_depth(tmp_path):
+    """A file with all frames of each stack would be as large as the square of the depth."""
+    write_chain(tmp_path, 2000)
+    rows = [line.rsplit(" ", 1) for line in export(tmp_path, "collapsed").decode().splitlines()]
+    depths = [stack.count(";") + 1 for stack, _ in rows]
+    assert depths == [*range(2, 1001, 2), 1001]
+    assert rows[-1][0].endswith(";~:[deeper calls]")
+    assert [int(own) for _, own in rows] == [1] * 500 + [1500]
+    made = json.loads(export(tmp_path, "speedscope"))
+    time = made["profiles"][0]
+    assert [len(stack) for stack in time["samples"]] == depths and time["weights"] == [1] * 500 + [1500]
+    assert made["shared"]["frames"][-1] == {"name": "[deeper calls]", "file": "~", "line": 0}
+
+
+@pytest.mark.parametrize("name", ["speedscope", "collapsed", "pprof", "firefox", "flamegraph", "cpuprofile", "pstats"])
+def test_a_file_grows_with_the_calls_not_with_their_square(name, tmp_path):
+    sizes = []
+    for count in 1500, 3000:
+        write_chain(tmp_path, count)
+        made = export(tmp_path, name)
+        sizes.append(len(gzip.decompress(made) if name == "pprof" else made))
+    assert sizes[1] < 2.2 * sizes[0]
 
 
 def test_functions_without_calls_stand_at_the_root(tmp_path):

@@ -2,12 +2,12 @@
 """Collapsed ("folded") stacks, which Brendan Gregg's flamegraph.pl, inferno and speedscope read. Each stack is a line:
 frames separated by semicolons, a blank, and a whole number, here nanoseconds."""
 from clineprof._formats import shared
-from clineprof._formats.frames import frames, walk
+from clineprof._formats.frames import cut, frames, walk
 
 
 def render(profile, options):
     made = []
-    for path, frame in walk(frames(profile, options)):
+    for path, frame in walk(cut(frames(profile, options))):
         if frame.own:
             made.append("%s %d\n" % (";".join(map(_name, [*path, frame])), frame.own))
     return "".join(made).encode("utf-8")

@@ -14,13 +14,20 @@ def render(profile, options):
     texts, functions, lines, files = shared.Numbers(), shared.Numbers(), shared.Numbers(), shared.Numbers()
     stacks = shared.Numbers()
     samples, weights, times, whole = [], [], [], 0
-    for stack, frame in frames.stacks(frames.frames(profile, options)):
+    above = {}  # the number of the stack above a frame; None: it is empty
+
+    def number(frame):
+        return stacks((above[frame], lines((frame.function, frame.line or frame.function.line))))
+
+    for path, frame in frames.walk(frames.frames(profile, options)):
+        caller = path[-1] if path else None
+        if caller is None or (frame.line and not caller.line):  # a line stands for its function
+            above[frame] = above.get(caller)
+        else:
+            above[frame] = number(caller)
         if not frame.own:
             continue
-        place = None
-        for at in stack:
-            place = stacks((place, lines(at)))
-        samples.append(place)
+        samples.append(number(frame))
         times.append(whole / 1e6)
         weights.append(frame.own / 1e6)
         whole += frame.own

@@ -94,6 +94,23 @@ def walk(root):
         rest += [(below, depth + 1) for below in reversed(frame.below)]
 
 
+class _Deeper:
+    """What stands for all that lies deeper than `cut` leaves it, in place of a function."""
+
+    name, file, line = "[deeper calls]", "~", 0
+
+
+def cut(root, most=1000):
+    """Puts what lies deeper than so many frames into one frame each, and returns the root. For formats that write a
+    stack as the list of all its frames: their size would be the square of the depth."""
+    for path, frame in walk(root):
+        if len(path) + 1 == most and frame.below:
+            deeper = [below for _, below in walk(frame)]
+            own, added = sum(below.own for below in deeper), sum(below.added for below in deeper)
+            frame.below = [Frame(_Deeper, 0, own, added)]
+    return root
+
+
 def stacks(root):
     """Yields (stack, frame) for each frame with an amount of its own: `stack` is a list of (function, line), callers
     first, for formats in which a frame is a line. A line that is not known is the function's first one."""
@@ -101,7 +118,7 @@ def stacks(root):
         if frame.own or frame.added:
             whole = [*path, frame]
             yield [(at.function, at.line or at.function.line) for at, below in zip(whole, [*whole[1:], None])
-                   if at.line or not below.line], frame  # fmt: skip
+                   if at.line or below is None or not below.line], frame  # fmt: skip
 
 
 def _own_increments(calls):

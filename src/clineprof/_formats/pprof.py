@@ -17,7 +17,7 @@ def render(profile, options):
     made += _message(1, _number(1, texts("time")) + _number(2, texts("nanoseconds")))
     if memory:
         made += _message(1, _number(1, texts("memory")) + _number(2, texts("bytes")))
-    for stack, frame in frames.stacks(frames.frames(profile, options)):
+    for stack, frame in frames.stacks(frames.cut(frames.frames(profile, options))):
         values = [frame.own, frame.added] if memory else [frame.own]
         made += _message(2, _packed(1, [places(place) + 1 for place in reversed(stack)])  # leaves first
                          + _packed(2, [min(value, MOST) for value in values]))  # fmt: skip

@@ -59,7 +59,7 @@ def _called(profile, options):
     for path, frame in walk(frames(profile, options)):
         callers = found.get(frame.function)
         if frame.own and callers:
-            above = [at.function for at in path if not at.line]
+            above = [at.function for at in path[-4:] if not at.line]  # between two functions stands a line at most
             key = SUM if len(above) < 2 else _key(above[-2])
             calls, again, self, time = callers[key]
             callers[key] = (calls, again, self + frame.own * profile.unit, time)

@@ -2,13 +2,13 @@
 """speedscope's own format (https://www.speedscope.app), described by its file-format-spec.ts and
 file-format-schema.json. A file has one profile for time and, if memory was read, one for memory."""
 from clineprof._formats import shared
+from clineprof._formats.frames import cut, walk
 from clineprof._formats.frames import frames as tree
-from clineprof._formats.frames import walk
 
 
 def render(profile, options):
     frames, places, time, memory = [], {}, _Profile("time", "nanoseconds"), _Profile("memory", "bytes")
-    for path, frame in walk(tree(profile, options)):
+    for path, frame in walk(cut(tree(profile, options))):
         if not (frame.own or frame.added):
             continue
         stack = []
