@@ -202,6 +202,8 @@ def run_ckernprof(arguments, folder, **options):
 
 def read_back(path):
     """Our own reader must open the profile, and leave nothing out."""
+    if str(BUILD / "python") not in sys.path:  # tools/ use this file, too
+        sys.path.append(str(BUILD / "python"))
     import clineprof
 
     with warnings.catch_warnings():
