@@ -185,15 +185,18 @@ def run_python(arguments, folder, **options):
     return run([sys.executable, *arguments], folder, **options)
 
 
-def ckernprof(*options):
-    """The start of a ckernprof command: this interpreter, the tracer under test."""
-    tracer = ["--clock", "light"] if TRACER == "light" else ["--tracer", TRACER] if TRACER else []
-    return [CKERNPROF, "--python", sys.executable, *tracer, *OPTIONS, *options]
+def ckernprof(*words):
+    """The start of a ckernprof command: this interpreter, and where -l is among the words the tracer under test."""
+    command = [CKERNPROF, "--python", sys.executable]
+    options = words if str(*words[:1]).startswith("-") else ()  # behind the program they are the program's
+    if TRACER and any(re.fullmatch("-[a-z]*l.*|--line(-by-line)?", str(word), re.S) for word in options):
+        command += ["--clock", "light"] if TRACER == "light" else ["--tracer", TRACER]
+    return [*command, *OPTIONS, *words]
 
 
 def run_ckernprof(arguments, folder, **options):
     start = time.time_ns()
-    ended = run([*ckernprof(), *arguments], folder, **options)
+    ended = run(ckernprof(*arguments), folder, **options)
     for path in ended.folder.glob("*.lprof"):
         if path.is_file() and path.stat().st_mtime_ns >= start and os.access(path, os.R_OK):
             read_back(path)

@@ -215,6 +215,37 @@ bool clp_option_parse_all(struct clp_option_parser *parser, char ***words, int *
     return false;
 }
 
+/* ---- results ---- */
+
+static size_t size_of(enum clp_option_kind kind)
+{
+    switch (kind) {
+    case CLP_OPTION_ANSWER:
+    case CLP_OPTION_PLAIN:
+    case CLP_OPTION_SWITCH:
+        return sizeof(bool);
+    case CLP_OPTION_MORE:
+    case CLP_OPTION_LESS:
+        return sizeof(int);
+    case CLP_OPTION_LIST:
+        return sizeof(struct clp_text_list);
+    case CLP_OPTION_NUMBER:
+    case CLP_OPTION_PERIOD:
+    case CLP_OPTION_SHARE:
+        return sizeof(double);
+    case CLP_OPTION_COUNT:
+        return sizeof(size_t);
+    default:
+        return sizeof(const char *);
+    }
+}
+
+bool clp_option_is_default(const struct clp_option *option, const void *result, const void *defaults)
+{
+    return memcmp((const char *)result + option->field, (const char *)defaults + option->field,
+                  size_of(option->kind)) == 0;
+}
+
 /* ---- files ---- */
 
 void clp_option_replace_lists(struct clp_option_table table, void *into, const void *given,

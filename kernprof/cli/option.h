@@ -29,6 +29,9 @@ bool clp_option_parse_all(struct clp_option_parser *parser, char ***words, int *
  * print an answer, such as --help. */
 bool clp_option_is_spelled(struct clp_option_table table, const char *word);
 
+/* Has the option's field in `result` the value that it has in `defaults`, another result of the same table? */
+bool clp_option_is_default(const struct clp_option *option, const void *result, const void *defaults);
+
 /* Empties each list of `into` for which `given`, another result of the same table, has values. So a list on the
  * command line replaces the config file's. */
 void clp_option_replace_lists(struct clp_option_table table, void *into, const void *given,

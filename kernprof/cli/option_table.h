@@ -47,6 +47,8 @@ struct clp_option {
     bool switches;        /* BARE: =yes is understood as --name, =no as --no-name */
     bool split;           /* LIST: commas separate the texts of a value; an empty value empties the list */
     bool never_in_file;   /* a config file cannot set the option */
+    bool every_run;       /* of ckernprof: the option has an effect without -l, too */
+    bool gate;            /* the exit status is the answer to the option */
     size_t field;         /* offset in the result */
 };
 

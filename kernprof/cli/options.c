@@ -246,11 +246,11 @@ static const char formats[] = "text, html, json, csv, md, flamegraph, speedscope
                               "callgrind, pclprof, cpuprofile, heapprofile, trace, github, line_profiler or lprof";
 
 static const struct clp_option run_rows[] = {
-    {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .field = RUN(line_by_line),
+    {CLP_OPTION_SWITCH, 'l', "line-by-line", "line", .every_run = true, .field = RUN(line_by_line),
      .help = "profile line by line; implies -b"},
-    {CLP_OPTION_SWITCH, 'b', "builtin", .field = RUN(builtin),
+    {CLP_OPTION_SWITCH, 'b', "builtin", .every_run = true, .field = RUN(builtin),
      .help = "put 'profile' in the builtins, to mark code"},
-    {CLP_OPTION_TEXT, 's', "setup", .argument = "FILE", .standard = "", .field = RUN(setup),
+    {CLP_OPTION_TEXT, 's', "setup", .argument = "FILE", .standard = "", .every_run = true, .field = RUN(setup),
      .help = "run FILE first, unprofiled"},
     {CLP_OPTION_LIST, 'p', "prof-mod", .argument = "TARGET", .standard = "", .split = true,
      .field = RUN(prof_mod),
@@ -264,10 +264,10 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_LIST, 0, "exclude", .argument = "PATTERN", .standard = "", .field = RUN(exclude),
      .help = "omit functions whose name or file matches from -p"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "<script>.lprof",
-     .field = RUN(outfile), .help = "write to FILE; -: stdout"},
-    {CLP_OPTION_MORE, 'v', "view", "verbose", .field = RUN(verbosity), .standard = "",
+     .every_run = true, .field = RUN(outfile), .help = "write to FILE; -: stdout"},
+    {CLP_OPTION_MORE, 'v', "view", "verbose", .every_run = true, .field = RUN(verbosity), .standard = "",
      .help = "print the report at the end; -vv: more messages"},
-    {CLP_OPTION_LESS, 'q', "quiet", .field = RUN(verbosity), .standard = "",
+    {CLP_OPTION_LESS, 'q', "quiet", .every_run = true, .field = RUN(verbosity), .standard = "",
      .help = "no messages; -qq: no stdout; -qqq: no stderr"},
     SHOW_ROWS(struct clp_run_options, 0),
     {CLP_OPTION_SWITCH, 0, "by-statement", .field = RUN(by_statement),
@@ -275,7 +275,7 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_SWITCH, 0, "prof-child-procs", .field = RUN(child_processes),
      .help = "also profile processes that the program starts"},
     {CLP_OPTION_TEXT, 0, "only-ranks", .argument = "N,N,..", .standard = "", .check = check_ranks,
-     .field = RUN(only_ranks), .help = "profile only these ranks of mpirun, srun, .."},
+     .every_run = true, .field = RUN(only_ranks), .help = "profile only these ranks of mpirun, srun, .."},
     {CLP_OPTION_SWITCH, 0, "threads", .field = RUN(threads),
      .help = "print a table for each thread, by name"},
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
@@ -323,17 +323,17 @@ static const struct clp_option run_rows[] = {
      .check = check_epoch, .field = RUN(leaks),
      .help = "tell which lines leak (docs/memory.md)"},
     {CLP_OPTION_BARE, 0, "fail-on-leak", .argument = "[=SIZE]", .word = "", .standard = "",
-     .check = check_bytes, .field = RUN(fail_on_leak),
+     .check = check_bytes, .gate = true, .field = RUN(fail_on_leak),
      .help = "exit 3 if a line leaks (more than SIZE)"},
     {CLP_OPTION_TEXT, 0, "config", .argument = "FILE", .standard = "", .never_in_file = true,
-     .field = RUN(config), .help = "read defaults from this TOML file"},
-    {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .field = RUN(no_config),
+     .every_run = true, .field = RUN(config), .help = "read defaults from this TOML file"},
+    {CLP_OPTION_PLAIN, 0, "no-config", .never_in_file = true, .every_run = true, .field = RUN(no_config),
      .help = "read no config file"},
     {CLP_OPTION_TEXT, 0, "python", .argument = "PATH", .standard = "", .never_in_file = true,
-     .field = RUN(python), .help = "the interpreter that runs the program"},
-    {CLP_OPTION_TARGET, 'm', .argument = "MODULE", .standard = "", .field = RUN(module),
+     .every_run = true, .field = RUN(python), .help = "the interpreter that runs the program"},
+    {CLP_OPTION_TARGET, 'm', .argument = "MODULE", .standard = "", .every_run = true, .field = RUN(module),
      .help = "run a module, as python -m does; ends the options"},
-    {CLP_OPTION_TARGET, 'c', .argument = "CODE", .standard = "", .field = RUN(code),
+    {CLP_OPTION_TARGET, 'c', .argument = "CODE", .standard = "", .every_run = true, .field = RUN(code),
      .help = "run this text, as python -c does; ends the options"},
     {CLP_OPTION_ANSWER, 'V', "version", .never_in_file = true, .standard = "",
      .field = RUN(version), .help = "print the version"},
@@ -409,6 +409,22 @@ void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem)
     clp_text_list_clear(&options->include, mem);
     clp_text_list_clear(&options->exclude, mem);
     clear_show(&options->show, mem);
+}
+
+void clp_run_options_add_for_lines(const struct clp_run_options *options, bool gates, struct clp_buf *out)
+{
+    struct clp_run_options defaults;
+
+    clp_run_options_init(&defaults);
+    for (size_t i = 0; i < sizeof run_rows / sizeof *run_rows; i++) {
+        const struct clp_option *row = &run_rows[i];
+        if (row->every_run || (gates && !row->gate) || clp_option_is_default(row, options, &defaults))
+            continue;
+        if (row->letter != 0)
+            clp_buf_add_format(out, " -%c", row->letter);
+        else
+            clp_buf_add_format(out, " --%s%s", row->inverted ? "no-" : "", row->name);
+    }
 }
 
 static void find_target(struct clp_run_options *options, const char *word)

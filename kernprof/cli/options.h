@@ -145,6 +145,10 @@ bool clp_run_options_probe(const struct clp_run_options *options);
 /* Is the program a text without a file, from -c or standard input? */
 bool clp_run_options_is_text(const struct clp_run_options *options);
 
+/* Appends the options that are set and have no effect without -l, each with a space before it: " -p --threads".
+ * `gates`: appends only those whose answer is the exit status. */
+void clp_run_options_add_for_lines(const struct clp_run_options *options, bool gates, struct clp_buf *out);
+
 /* Frees the lists; `mem` is the allocator of the `error` they were parsed with. */
 void clp_run_options_clear(struct clp_run_options *options, struct clp_mem *mem);
 void clp_view_options_clear(struct clp_view_options *options, struct clp_mem *mem);

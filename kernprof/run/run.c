@@ -211,27 +211,39 @@ static void silence(struct clp_run *run)
     close(nothing);
 }
 
-static void say_left_out(const struct clp_run *run)
+/* Complains of an option that the exit status of a run without -l would answer unseen, sets SystemExit and returns
+ * true; false if there is none. */
+static bool refuse_gate(const struct clp_run_options *options)
 {
-    const struct clp_run_options *options = &run->options;
     struct clp_mem mem = clp_mem_system();
-    struct clp_buf text;
+    struct clp_buf names;
 
-    clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "without -l these options have no effect:%s%s%s%s%s%s%s%s%s%s",
-                       options->prof_mod.count != 0 ? " -p" : "",
-                       options->include.count != 0 ? " --include" : "",
-                       options->exclude.count != 0 ? " --exclude" : "",
-                       options->output_interval != 0 ? " -i" : "",
-                       options->threads ? " --threads" : "",
-                       options->timeline != 0 ? " --timeline" : "",
-                       options->pdb_mmem != 0 ? " --pdb-mmem" : "",
-                       options->heap != NULL ? " --heap" : "",
-                       clp_leakrun_wanted(options) ? " --leaks" : "",
-                       options->child_processes ? " --prof-child-procs" : "");
-    if (clp_buf_text(&text)[text.used - 1] != ':' && options->verbosity >= 0)
-        clp_console_complain(me, clp_buf_text(&text));
-    clp_buf_clear(&text);
+    if (options->line_by_line)
+        return false;
+    clp_buf_init(&names, &mem);
+    clp_run_options_add_for_lines(options, true, &names);
+    bool refused = names.used != 0;
+    if (refused) {
+        clp_console_complain_format(me, "%s checks lines, which only -l counts; add -l, or leave out%s",
+                                    clp_buf_text(&names) + 1, clp_buf_text(&names));
+        (void)clp_console_exit(2);
+    }
+    clp_buf_clear(&names);
+    return refused;
+}
+
+static void say_left_out(const struct clp_run_options *options)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf names;
+
+    if (options->line_by_line || options->verbosity < 0)
+        return;
+    clp_buf_init(&names, &mem);
+    clp_run_options_add_for_lines(options, false, &names);
+    if (names.used != 0)
+        clp_console_complain_format(me, "without -l these options have no effect:%s", clp_buf_text(&names));
+    clp_buf_clear(&names);
 }
 
 /* The rights of the profile: no more than those of the script, as the profile holds its source text. */
@@ -321,7 +333,7 @@ static bool ready_to_run(struct clp_run *run)
     if (clp_run_options_no_memory(&run->options) && run->options.pdb_mmem > 0)
         return complain_and_exit("--pdb-mmem reads memory with every line, which --no-memory (or "
                                  "--memory off) switches off; give only one of these options", 2) != NULL;
-    if (refuse_beside_light(&run->options))
+    if (refuse_beside_light(&run->options) || refuse_gate(&run->options))
         return false;
     find_script(run);
     if (refuse_profile(&run->options))
@@ -331,10 +343,9 @@ static bool ready_to_run(struct clp_run *run)
     run->recording.rights = rights_of(&run->options);
     if (!clp_output_ready(run))
         return false;
-    if (!run->options.line_by_line)
-        say_left_out(run);
-    else if (run->options.include.count != 0 && run->options.prof_mod.count == 0 &&
-             !clp_run_options_is_text(&run->options) && run->options.verbosity >= 0)
+    say_left_out(&run->options);
+    if (run->options.line_by_line && run->options.include.count != 0 && run->options.prof_mod.count == 0 &&
+        !clp_run_options_is_text(&run->options) && run->options.verbosity >= 0)
         clp_console_complain(me, "--include chooses among what -p selects, and has no effect without -p");
     return true;
 }

@@ -6,7 +6,7 @@ import re
 import sys
 
 import pytest
-from harness import own_messages_removed, run, run_ckernprof, run_python
+from harness import ROOT, own_messages_removed, run, run_ckernprof, run_python
 
 PROGRAM = """
 import atexit, sys
@@ -228,6 +228,46 @@ def test_options_for_lines_only_are_named(script, tmp_path):
     ended = run_ckernprof(["-p", "x", "-i", "--include=y", path], tmp_path)
     assert ended.err == "ckernprof: without -l these options have no effect: -p --include -i\n"
     assert ended.code == 0 and calls(tmp_path / "program.py.prof")["f"] == 3
+
+
+DOCS = ROOT / "docs" / "options.md"
+GATES = {"--fail-on-leak"}  # what the exit status answers
+VALUES = {
+    "-p": "x", "--include": "x", "--exclude": "x", "-u": "1e-3", "--color": "never", "--columns": "hits", "--widths": "line=8",
+    "--sort-by": "time", "--top": "3", "--lines": "3", "--function": "x", "--file": "x", "--min-percent": "5",
+    "--precision": "2", "-i": "2", "--tracer": "settrace", "--clock": "exact", "--memory": "uss", "--source": "none",
+    "--timeline": "1", "--pdb-mmem": "9999", "--counters": "faults", "--heap-interval": "1",
+}  # fmt: skip
+
+
+@pytest.mark.once
+def test_every_option_for_lines_is_named(script, tmp_path):
+    """A run without -l measures no lines, so what an option asks of lines is not done."""
+    page = run_ckernprof(["--help-page"], tmp_path).out
+    options = re.findall(r"^\| `(--?[\w-]+)", page, re.M)
+    [any_run] = re.findall(r"^All options but (.*?)\sare\sfor\slines\.", DOCS.read_text("utf-8"), re.M | re.S)
+    others = {*re.findall("`(-.*?)`", any_run), "-V", "-h", *GATES}
+    assert set(options) > others | set(VALUES)
+    told = [option for option in options if option not in others]
+    given = [word for option in told for word in (option, VALUES.get(option)) if word is not None]
+    path = script(PROGRAM)
+    ended = run_ckernprof([*given, path], tmp_path)
+    assert ended.err == f"ckernprof: without -l these options have no effect: {' '.join(told)}\n"
+    assert ended.code == 0 and calls(tmp_path / "program.py.prof")["f"] == 3
+    assert run_ckernprof(["-q", *given, path], tmp_path).err == ""
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("option", sorted(GATES))
+def test_a_gate_that_cannot_look_is_not_green(option, script, tmp_path):
+    path = script("print('runs')\n")
+    config = script(f"[tool.clineprof.kernprof]\n{option[2:]} = true\n", "c.toml")
+    for words in [option], ["-b", option], ["-q", option], [option, "--only-ranks", "7"], ["--config", config]:
+        ended = run_ckernprof([*words, path], tmp_path)
+        assert ended.err == f"ckernprof: {option} checks lines, which only -l counts; add -l, or leave out {option}\n"
+        assert (ended.code, ended.out) == (2, "")
+    ended = run_ckernprof(["--config", config, option.replace("--", "--no-"), path], tmp_path)
+    assert (ended.code, ended.err) == (0, "")
 
 
 @pytest.mark.once

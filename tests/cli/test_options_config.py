@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from harness import BUILD, TRACER, Profile, ckernprof, run, run_ckernprof, run_python, run_viewer
+from harness import BUILD, Profile, run_ckernprof, run_python, run_viewer
 
 try:
     import tomllib as toml
@@ -46,6 +46,7 @@ def viewer(arguments, folder):
 # ---- every kind of key ----
 
 
+@pytest.mark.once
 def test_keys_are_the_options(folder):
     write(
         folder / "clineprof.toml",
@@ -58,9 +59,10 @@ def test_keys_are_the_options(folder):
     assert out.startswith("before\nWrote profile results to 'x.lprof'\nTimer unit: 0.001 s\n")
     assert "MiB" not in out and "idle" not in out and "Per Hit" not in out
     assert re.search(r"seconds - program.py:3 - f$", out, re.M)
-    assert Profile(folder / "x.lprof").meta["tracer"] == (TRACER or "settrace")
+    assert Profile(folder / "x.lprof").meta["tracer"] == "settrace"
 
 
+@pytest.mark.once
 def test_the_command_line_wins(folder):
     write(
         folder / "clineprof.toml",
@@ -81,6 +83,7 @@ def test_the_command_line_wins(folder):
     assert "function calls in" in ended.out and "without -l" in ended.err
 
 
+@pytest.mark.once
 def test_prof_mod_is_a_list_or_a_text(folder):
     for value in '["program.py"]', '"nothing,program.py"', '["nothing", "program.py"]':
         write(
@@ -279,8 +282,7 @@ def test_files_that_are_no_toml_or_no_table(folder):
 @pytest.mark.skipif(sys.version_info >= (3, 11), reason="tomllib is there")
 def test_without_tomli(folder):
     def said(*options):
-        return run([*ckernprof(), "--python", sys.base_prefix + "/bin/python3", "-l", *options, "program.py"],
-                   folder)
+        return run_ckernprof(["--python", sys.base_prefix + "/bin/python3", "-l", *options, "program.py"], folder)
 
     assert said().err == ""
     write(folder / "clineprof.toml", "[tool.clineprof.kernprof]\nunit = 1\n")

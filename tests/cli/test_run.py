@@ -62,7 +62,7 @@ def test_recommended_command_works(script):
     launcher = os.path.dirname(ckernprof()[0])
     env = {"PATH": launcher + os.pathsep + os.environ["PATH"]}
     for start in [ckernprof()[0], "ckernprof"]:
-        ended = run([start, *ckernprof()[1:], "-l", path.name], path.parent, env=env)
+        ended = run([start, *ckernprof("-l", path.name)[1:]], path.parent, env=env)
         command = ended.out.splitlines()[-1]
         shown = subprocess.run(
             command,
@@ -82,7 +82,7 @@ def test_recommended_command_from_another_folder(script, tmp_path):
     (tmp_path / "sub").mkdir()
     relative = os.path.relpath(ckernprof()[0], tmp_path / "sub")
     ended = run(
-        [relative, *ckernprof()[1:], "-l", "-o", "../out.lprof", "../program.py"], tmp_path / "sub"
+        [relative, *ckernprof("-l", "-o", "../out.lprof", "../program.py")[1:]], tmp_path / "sub"
     )
     assert (tmp_path / "out.lprof").exists(), ended.err
     shown = subprocess.run(

@@ -191,7 +191,7 @@ def test_what_a_run_prints(words, columns, rich, tmp_path):
     (tmp_path / "it.py").write_text(RUN)
     (tmp_path / "norich").mkdir()
     (tmp_path / "norich" / "rich.py").write_text("raise ImportError")
-    seen, coloured = on_screen(tmp_path, ["-lv", *words, "it.py"], columns, ckernprof(), **RICH[rich])
+    seen, coloured = on_screen(tmp_path, ["-lv", *words, "it.py"], columns, ckernprof("-l"), **RICH[rich])
     assert coloured == (rich == "rich")
     check_columns(seen)
     whole = {line.strip() for line in RUN.split("\n")}

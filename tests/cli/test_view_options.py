@@ -416,7 +416,7 @@ def test_a_report_that_cannot_be_printed_is_told_and_the_profile_kept(script, tm
     path = script("@profile\ndef f():\n    return 1\nf()\n")
     ended = run_ckernprof(["-lqvv", path], tmp_path)
     assert ended.code == 0 and "Function: f" in ended.out
-    words = " ".join(map(str, [*ckernprof(), "-lqvv", "-o", "kept.lprof", path]))
+    words = " ".join(map(str, ckernprof("-lqvv", "-o", "kept.lprof", path)))
     ended = run(["sh", "-c", f"{words} >/dev/full"], tmp_path)
     assert "ckernprof: cannot write to standard output: No space left on device\n" in ended.err
     assert "Function: f at line 1" in view(tmp_path, "kept.lprof")

@@ -343,6 +343,30 @@ Test(options, the_rest_of_them)
     refuse("--no-no-config", "unknown option '--no-no-config'");
 }
 
+/* What is set and has no effect without -l; `gates`: of that, what the exit status answers. */
+static void check_for_lines(const char *text, const char *all, const char *gates)
+{
+    struct line line;
+    struct clp_run_options o = run(&line, text);
+
+    clp_run_options_add_for_lines(&o, false, &line.out);
+    cr_expect_str_eq(clp_buf_text(&line.out), all, "%s", text);
+    clp_buf_clear(&line.out);
+    clp_run_options_add_for_lines(&o, true, &line.out);
+    cr_expect_str_eq(clp_buf_text(&line.out), gates, "%s", text);
+    clp_buf_clear(&line.out);
+    clp_run_options_clear(&o, &line.mem);
+}
+
+Test(options, what_is_for_lines)
+{
+    check_for_lines("-b -s a -o b -vvq --only-ranks 1 --no-config --python c s.py", "", "");
+    check_for_lines("--no-cpu --timeline 0 --top 0 -p a -p '' --no-fail-on-leak --preimports s.py", "", "");
+    check_for_lines("--fail-on-leak --no-memory -p a -u 1e-3 --top 2 s.py", " -p -u --top --memory --fail-on-leak",
+                    " --fail-on-leak");
+    check_for_lines("--no-gc --no-preimports --heap-interval 1 -C s.py", " --no-preimports --gc -C --heap-interval", "");
+}
+
 /* ---- config files ---- */
 
 static bool set(struct clp_run_options *o, struct clp_buf *error, const char *key,
