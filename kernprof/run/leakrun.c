@@ -6,6 +6,8 @@
 #include "heap/epochs.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/object/setup.h"
+#include "base/escape.h"
+#include "heap/leaks.h"
 #include "program_end.h"
 #include "bridge/console.h"
 #include <limits.h>
@@ -81,6 +83,9 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
 
 /* ---- no verdict ---- */
 
+static const char other_epochs[] = "; for a loop within a function: --leaks=FUNCTION, --leaks=SECONDS or "
+                                   "--leaks=checkpoints";
+
 static const char *last_part(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -128,23 +133,29 @@ static void add_why_none(struct clp_buf *text, const struct clp_profile_meta *me
         return;
     }
     clp_leak_report_add_epochs(meta, text);
-    clp_buf_add_text(text, by_calls    ? "; for a loop within a function: --leaks=FUNCTION, --leaks=SECONDS or "
-                                         "--leaks=checkpoints"
+    clp_buf_add_text(text, by_calls    ? other_epochs
                            : by_points ? "; call clineprof.checkpoint() at the end of each round"
                            : clp_leak_report_by_time(meta) ? "; use a smaller number, or let it run longer"
                                                            : "; let the program call it more often");
 }
 
+/* `unjudged` names the functions that have no verdict; NULL: none has. */
 static void say_no_verdict(const struct clp_run_options *options, PyObject *profiler,
-                           const struct clp_profile *profile)
+                           const struct clp_profile *profile, const char *unjudged)
 {
     struct clp_mem mem = clp_mem_system();
     struct clp_buf text;
 
     clp_buf_init(&text, &mem);
-    clp_buf_add_format(&text, "no verdict on leaks%s",
-                       options->fail_on_leak != NULL ? ", which --fail-on-leak treats as a failure" : "");
-    if (profile->meta.leak_epoch != NULL) { /* without an epoch the hooks were lost, which clp_leakrun_say told */
+    clp_buf_add_text(&text, "no verdict on leaks");
+    if (unjudged != NULL) {
+        clp_buf_add_text(&text, " of ");
+        clp_escape_add_text(&text, unjudged);
+    }
+    clp_buf_add_text(&text, options->fail_on_leak != NULL ? ", which --fail-on-leak treats as a failure" : "");
+    if (unjudged != NULL) {
+        clp_buf_add_format(&text, ": %zu calls needed%s", clp_leaks_needed(0), other_epochs);
+    } else if (profile->meta.leak_epoch != NULL) { /* without an epoch the hooks were lost, which clp_leakrun_say told */
         clp_buf_add_text(&text, ": ");
         add_why_none(&text, &profile->meta, clp_profiler_functions(profiler));
     }
@@ -169,13 +180,14 @@ void clp_leakrun_judge(const struct clp_run_options *options, PyObject *profiler
 {
     bool fails = options->fail_on_leak != NULL, leaks = clp_leak_report_count(profile) != 0;
     bool judged = leaks || clp_leak_report_judged(profile);
+    const char *unjudged = clp_leak_report_unjudged(profile);
 
     if (!clp_leakrun_wanted(options))
         return;
-    if (!judged && (fails || options->verbosity >= 0))
-        say_no_verdict(options, profiler, profile);
+    if ((!judged || unjudged != NULL) && (fails || options->verbosity >= 0))
+        say_no_verdict(options, profiler, profile, unjudged);
     if (fails && leaks)
         say_which(profile);
-    if (fails && (leaks || !judged))
+    if (fails && (leaks || !judged || unjudged != NULL))
         clp_program_end_exit_with(FAIL_CODE);
 }

@@ -3,6 +3,8 @@
 #include "profile/snapshot.h"
 #include <string.h>
 
+#define MOST_NAMED 10 /* functions that were not judged */
+
 static uint64_t not_negative(int64_t value)
 {
     return value > 0 ? (uint64_t)value : 0;
@@ -114,6 +116,17 @@ static struct clp_leaks_rule rule_for(const struct clp_heap *heap,
     };
 }
 
+static size_t epochs_needed(const struct clp_leaks_rule *rule)
+{
+    return rule->warmups + CLP_LEAKS_LEAST_EPOCHS;
+}
+
+/* Functions that could not be judged: "main (1 call), load (2 calls)". */
+struct unjudged {
+    struct clp_buf names;
+    size_t count;
+};
+
 struct old_count {
     struct clp_heap *heap;
     const struct clp_heap_judging *judging;
@@ -198,10 +211,43 @@ static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judgin
     return true;
 }
 
+/* Does a line of the function keep more than the limit? Lines of a module's body do not count that ran less often than
+ * a verdict needs: the body runs only once, so what it imports and loads stays. */
+static bool keeps_much(const struct clp_profile_function *function, const struct clp_leaks_rule *rule)
+{
+    bool body = strcmp(function->name, "<module>") == 0;
+
+    for (size_t i = 0; i < function->line_count; i++) {
+        const struct clp_measures *measures = &function->lines[i].measures;
+        bool ran = measures->hits != 0; /* with --threads hits are in functions of other names */
+        if ((int64_t)measures->live > rule->limit && !(body && ran && measures->hits < epochs_needed(rule)))
+            return true;
+    }
+    return false;
+}
+
+/* Names the function if it keeps much and had too few epochs of its own for a verdict. */
+static void note_unjudged(const struct clp_heap *heap, const struct clp_heap_judging *judging, size_t number,
+                          const struct clp_profile_function *function, struct unjudged *unjudged)
+{
+    const struct clp_heap_clock *clock = &heap->functions[number].clock;
+    struct clp_leaks_rule rule = rule_for(heap, judging, clock);
+    unsigned long long calls = clock->calls;
+
+    if (heap->epochs != CLP_HEAP_BY_CALLS || calls >= epochs_needed(&rule) * clock->stride ||
+        !keeps_much(function, &rule) || unjudged->count++ > MOST_NAMED)
+        return;
+    clp_buf_add_text(&unjudged->names, unjudged->count > 1 ? ", " : "");
+    if (unjudged->count <= MOST_NAMED)
+        clp_buf_add_format(&unjudged->names, "%s (%llu call%s)", function->name, calls, clp_buf_plural(calls));
+    else
+        clp_buf_add_text(&unjudged->names, "..");
+}
+
 static clp_status judge_function(const struct clp_heap *heap,
                                  const struct clp_functions *functions,
                                  const struct clp_heap_judging *judging, size_t number,
-                                 struct clp_profile *profile)
+                                 struct clp_profile *profile, struct unjudged *unjudged)
 {
     const struct clp_heap_function *from = &heap->functions[number];
     struct clp_profile_function *into;
@@ -213,6 +259,8 @@ static clp_status judge_function(const struct clp_heap *heap,
             judge_line(heap, judging, clock_of(heap, number), &from->lines[i], &leak))
             status = clp_profile_add_leak(profile, into, &leak);
     }
+    if (status == CLP_OK)
+        note_unjudged(heap, judging, number, into, unjudged);
     return status;
 }
 
@@ -230,15 +278,20 @@ static uint64_t most_epochs(const struct clp_heap *heap, const struct clp_heap_s
 clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile)
 {
+    struct unjudged unjudged = {0};
     clp_status status = CLP_OK;
 
     if (heap->epochs == CLP_HEAP_NO_EPOCHS || !clp_lock_take(&heap->lock))
         return CLP_OK;
+    clp_buf_init(&unjudged.names, profile->mem);
     profile->meta.leak_epochs = most_epochs(heap, scope);
     count_old(heap, judging);
     for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
         if (has_lines(heap, scope, i))
-            status = judge_function(heap, scope->functions, judging, i, profile);
+            status = judge_function(heap, scope->functions, judging, i, profile, &unjudged);
+    if (status == CLP_OK && unjudged.count != 0)
+        status = clp_profile_set_text(profile, &profile->meta.leak_unjudged, clp_buf_text(&unjudged.names));
+    clp_buf_clear(&unjudged.names);
     clp_lock_give(&heap->lock);
     return status;
 }

@@ -26,7 +26,8 @@ struct clp_heap_judging {
     double seconds; /* that the run took */
 };
 
-/* Adds the verdicts to the profile, and how many epochs there were, after clp_heap_finish. CLP_NO_MEMORY leaves the
+/* Adds the verdicts to the profile, how many epochs there were, and which functions could not be judged, after
+ * clp_heap_finish and clp_heap_fill. CLP_NO_MEMORY leaves the
  * profile with a part of them. */
 clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *scope,
                           const struct clp_heap_judging *judging, struct clp_profile *profile);

@@ -205,6 +205,7 @@ void clp_profile_clear(struct clp_profile *profile)
     clp_mem_free_text(mem, profile->meta.command);
     clp_mem_free_text(mem, profile->meta.memory);
     clp_mem_free_text(mem, profile->meta.leak_epoch);
+    clp_mem_free_text(mem, profile->meta.leak_unjudged);
     clp_mem_free_text(mem, profile->meta.host);
     clp_mem_free_text(mem, profile->meta.boot);
     clp_mem_free_text(mem, profile->meta.rank);

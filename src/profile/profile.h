@@ -215,6 +215,7 @@ struct clp_profile_meta {
     /* With a search for leaks (--leaks): */
     char *leak_epoch; /* what an epoch is, as the option --leaks names it; "mixed" after a merge of different ones */
     uint64_t leak_epochs; /* the most epochs that any line had */
+    char *leak_unjudged; /* the functions that keep much and had too few calls for a verdict: "main (1 call)" */
 };
 
 /* The fields of struct clp_profile_meta in the order of the file, each with its type: TEXT; COUNT; ASKED, a count that
@@ -281,7 +282,8 @@ struct clp_profile_meta {
     X(heap_before, ASKED)           \
     X(heap_native, ASKED)           \
     X(leak_epoch, TEXT)             \
-    X(leak_epochs, ASKED)
+    X(leak_epochs, ASKED)           \
+    X(leak_unjudged, TEXT)
 
 /* Which lines ran when in a process, for `clineprof torch join`: bytes as docs/format.md says. */
 struct clp_profile_line_log {

@@ -432,6 +432,7 @@ static clp_status merge_meta(struct clp_profile *into, const struct clp_profile_
     meta->heap_native = larger(meta->heap_native, from->heap_native);
     meta->leak_epochs = larger(meta->leak_epochs, from->leak_epochs);
     if (keep_text(into, &meta->python, from->python) != CLP_OK ||
+        keep_text(into, &meta->leak_unjudged, from->leak_unjudged) != CLP_OK ||
         merge_tracer(into, from->tracer) != CLP_OK)
         return CLP_NO_MEMORY;
     return keep_text(into, &meta->command, from->command);

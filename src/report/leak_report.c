@@ -31,6 +31,11 @@ bool clp_leak_report_judged(const struct clp_profile *profile)
     return meta->leak_epoch != NULL && meta->leak_epochs >= clp_leaks_needed(meta->leak_epochs);
 }
 
+const char *clp_leak_report_unjudged(const struct clp_profile *profile)
+{
+    return clp_leak_report_judged(profile) ? profile->meta.leak_unjudged : NULL;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct found *left = a, *right = b;
@@ -222,6 +227,12 @@ void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
     for (size_t i = 0; all != NULL && !marked && i < count; i++)
         add_leak(out, &all[i], &profile->meta, folder);
     clp_mem_free(out->mem, all, count, sizeof *all);
+    if (clp_leak_report_unjudged(profile) == NULL)
+        return;
+    clp_buf_add_format(out, "%sNot judged, because %zu calls are needed: ", marked && count != 0 ? "\n" : "",
+                       clp_leaks_needed(0));
+    clp_escape_add_text(out, clp_leak_report_unjudged(profile));
+    clp_buf_add_text(out, "\n");
 }
 
 void clp_leak_report_names(const struct clp_profile *profile, const char *folder,

@@ -137,7 +137,44 @@ def test_a_gate_without_a_verdict_is_not_green(script, epoch):
 def test_lines_are_judged_by_their_own_function(script):
     ended = run(script, LOOP, "--leaks", env={"PYTHONPATH": build_path()})
     assert ("main", line_of(script(LOOP), "# leaks")) not in leaks_of(ended)
-    assert "no verdict" not in ended.err
+
+
+def test_a_function_with_too_few_calls_is_not_green(script):
+    """handle() has a verdict, main() has none: it is called once and keeps 4 MB, more than the usual limit of 1 MiB."""
+    said = ("ckernprof: no verdict on leaks of main (1 call)%s: 8 calls needed; for a loop within a function: "
+            "--leaks=FUNCTION, --leaks=SECONDS or --leaks=checkpoints\n")
+    shown = "No line was found to leak.\nNot judged, because 8 calls are needed: main (1 call)\n"
+    for options, code in (["--leaks"], 0), (["--fail-on-leak"], 3), (["-q", "--fail-on-leak"], 3):
+        ended = run(script, LOOP, *options, env={"PYTHONPATH": build_path()})
+        assert ended.code == code, ended.err
+        assert said % (code and ", which --fail-on-leak treats as a failure" or "") in ended.err
+        assert run_viewer(["program.py.lprof"], ended.folder).out.endswith(shown)
+    assert run(script, LOOP, "-q", "--leaks", env={"PYTHONPATH": build_path()}).err == ""
+    for options in ["--fail-on-leak=10M"], ["--fail-on-leak", "--exclude", "main"]:  # keeps less, is not profiled
+        text = LOOP.replace("@profile", "") if "main" in options else LOOP
+        ended = run(script, text, *options, env={"PYTHONPATH": build_path()})
+        assert (ended.code, ended.err) == (0, "")
+
+
+BODY = """
+KEPT = RECENT = [b""]
+
+def handle():
+    pass
+
+DATA = bytes(4_000_000)
+for i in range(40):
+    %s
+    handle()
+"""
+
+
+@pytest.mark.parametrize("line, code", {"KEPT.append(bytes(100_000))": 3, "RECENT[0] = bytes(100_000)": 0}.items())
+def test_what_a_module_loads_is_no_leak(script, line, code):
+    """A module's body runs once. What it keeps in a loop may leak, what it loads stays."""
+    ended = run(script, BODY % line, "-q", "-p", "program.py", "--fail-on-leak")
+    assert ended.code == code, ended.err
+    assert ("no verdict on leaks of <module> (1 call)" in ended.err) == (code == 3)
 
 
 @pytest.mark.once

@@ -145,7 +145,8 @@ static inline bool test_same_meta(const struct clp_profile_meta *a,
            a->reads == b->reads && a->own_bytes == b->own_bytes &&
            a->has_memory == b->has_memory && a->inexact_memory == b->inexact_memory &&
            a->memory_step == b->memory_step && a->no_source == b->no_source &&
-           test_same_text(a->leak_epoch, b->leak_epoch) && a->leak_epochs == b->leak_epochs;
+           test_same_text(a->leak_epoch, b->leak_epoch) && a->leak_epochs == b->leak_epochs &&
+           test_same_text(a->leak_unjudged, b->leak_unjudged);
 }
 
 static inline bool test_same_series(const struct clp_profile_series *a,

@@ -476,6 +476,38 @@ Test(heap, few_calls_and_small_growth_are_no_leak)
     finish();
 }
 
+/* What is said of functions that keep 600 bytes a call. Function 0 was called often, the other as given. */
+static void check_unjudged(size_t calls, int64_t limit, const char *wanted)
+{
+    const struct clp_heap_judging judging = {.warmups = -1, .limit = limit, .seconds = 2};
+    const struct clp_heap_scope scope = {.functions = &functions};
+    struct clp_profile profile;
+
+    start(1, CLP_HEAP_BY_CALLS);
+    call_often(20);
+    for (size_t i = 0; i < calls; i++) {
+        clp_heap_call(&heap, 1);
+        add(30000000 + i, 600, at(1, 0, (uint32_t)i));
+    }
+    clp_heap_finish(&heap);
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_fill(&heap, &scope, &profile), CLP_OK);
+    cr_assert_eq(clp_heap_judge(&heap, &scope, &judging, &profile), CLP_OK);
+    const char *said = profile.meta.leak_unjudged;
+    cr_expect(said != NULL && wanted != NULL ? strcmp(said, wanted) == 0 : said == wanted, "%zu calls: %s", calls,
+              said != NULL ? said : "nothing");
+    clp_profile_clear(&profile);
+    finish();
+}
+
+Test(heap, functions_with_few_calls_are_named)
+{
+    check_unjudged(1, 599, "g (1 call)");
+    check_unjudged(1, 600, NULL);
+    check_unjudged(7, 4199, "g (7 calls)");
+    check_unjudged(8, 599, NULL);
+}
+
 Test(heap, one_clock_for_all)
 {
     struct clp_profile_leak leak;

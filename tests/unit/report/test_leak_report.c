@@ -81,6 +81,17 @@ Test(leak_report, no_verdict)
     cr_expect(clp_leak_report_judged(&profile));
 }
 
+Test(leak_report, functions_without_a_verdict)
+{
+    cr_assert_eq(clp_profile_set_text(&profile, &profile.meta.leak_unjudged, "m\x1b (1 call)"), CLP_OK);
+    cr_expect_str_eq(text_by("calls", 7), "\nNo verdict on leaks: at most 7 calls of a function, 8 needed.\n");
+    cr_expect_str_eq(text_by("calls", 8), "\nNo line was found to leak.\n"
+                                          "Not judged, because 8 calls are needed: m\\x1b (1 call)\n");
+    add_leak(8, 1536);
+    const char *text = text_by("calls", 8);
+    cr_expect_not_null(strstr(text, "  K.append(1)\nNot judged, because 8 calls are needed: m\\x1b (1 call)\n"), "%s", text);
+}
+
 Test(leak_report, a_rate_is_by_what_the_epochs_are)
 {
     add_leak(8, 1536);

@@ -158,6 +158,7 @@ static void fill_meta(struct clp_profile *to)
     to->meta.memory_step = 4096;
     cr_assert_eq(clp_profile_set_text(to, &to->meta.leak_epoch, "handle"), CLP_OK);
     to->meta.leak_epochs = 5;
+    cr_assert_eq(clp_profile_set_text(to, &to->meta.leak_unjudged, "main (1 call)"), CLP_OK);
     to->meta.no_source = 1;
 }
 
