@@ -94,11 +94,14 @@ class Page:
             "media": media, "features": [{"name": name.replace("_", "-"), "value": value}
                                          for name, value in features.items()]})  # fmt: skip
 
-    @contextlib.contextmanager
     def phone(self):
         """Gives the page the screen of a phone in portrait."""
+        return self.screen(390, 844, mobile=True)
+
+    @contextlib.contextmanager
+    def screen(self, width, height, mobile=False):
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile})
         try:
             yield
         finally:

@@ -408,6 +408,49 @@ def test_on_a_phone_one_thing_is_shown_at_a_time(page, report):
         assert page.driver.find_element("id", "lists").is_displayed()
 
 
+SEEN = """
+const [selector, last] = arguments;
+const cells = [...document.querySelectorAll(selector)].filter((cell) => cell.textContent.trim());
+const text = document.createTreeWalker(cells.at(last ? -1 : 0), NodeFilter.SHOW_TEXT).nextNode();
+const range = document.createRange();
+range.selectNodeContents(text);
+const box = range.getBoundingClientRect();
+return [0.1, 0.9].every((part) => {
+    const top = document.elementFromPoint(box.left + part * box.width, (box.top + box.bottom) / 2);
+    return top !== null && top.contains(text);
+});
+"""
+
+
+COUNTS = 1, 3, 9, 500
+
+
+@pytest.fixture(scope="module")
+def pages_of(tmp_path_factory):
+    """The pages of profiles of so many functions, each of ten lines."""
+    text, pages = "def work(n):\n" + "    work(n - 1)\n" * 9, {}
+    lines = {"line": [*range(2, 11)], "hits": [1] * 9, "time": [MS] * 9, "self": [MS] * 9, "rss": [50 * MIB] * 9}
+    for count in COUNTS:
+        folder = tmp_path_factory.mktemp("screens")
+        functions = [function(f"work{i}", 1, text, lines, 9 * MS, f"/srv/prog{i}.py") for i in range(count)]
+        pages[count], _ = make(folder, write(folder / "p", functions))
+    return pages
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("width, height", [(390, 844), (1024, 768), (1280, 720), (1400, 900), (1920, 1080), (2560, 1440)])
+def test_numbers_and_code_are_seen_on_any_screen(page, pages_of, count, width, height):
+    with page.screen(width, height):
+        page.open(pages_of[count])
+        assert page.js("return document.documentElement.scrollWidth") <= width
+        for selector in "#source tbody td.num:nth-child(2)", "#source tbody td.code":  # it opens on the hottest line
+            assert page.js(SEEN, selector, False) and page.js(SEEN, selector, True), selector
+        if width == 390:
+            page.click("#back")
+        for selector in "#functions tbody td.num", "#functions tbody td button":
+            assert page.js(SEEN, selector, False), selector
+
+
 # ---- other profiles ------------------------------------------------------------------------------
 
 
