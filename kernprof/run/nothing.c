@@ -15,7 +15,7 @@
 
 static const char me[] = CLP_RUN_NAME;
 
-/* Other processes that took less processor time than this are not worth a message. */
+/* Where all that was selected ran, other processes that took less processor time than this are not worth a message. */
 #define CHILDREN_SECONDS 2
 
 static bool is_there(const char *path)
@@ -147,9 +147,13 @@ static double childrens_time(void)
 /* Have other processes done the work? They may be of any kind. */
 static bool children_worked(void)
 {
-    double children = childrens_time();
+    return childrens_time() > processor_time(RUSAGE_SELF);
+}
 
-    return children >= CHILDREN_SECONDS && children > processor_time(RUSAGE_SELF);
+/* Which of the program's processes --prof-child-procs would profile. */
+static const char *profiled_children(const struct clp_run *run)
+{
+    return has_started_python(run) ? "them" : "those that run Python";
 }
 
 /* Is only this process profiled, although it started the program? */
@@ -241,14 +245,16 @@ static void hint_at_children(const struct clp_run *run, const struct clp_profile
 {
     const struct clp_profile_function *idle = first_unseen(profile);
 
-    if (idle == NULL && first_idle(profile) == NULL && is_profiled_alone(run) && children_worked())
+    if (idle == NULL && first_idle(profile) == NULL && is_profiled_alone(run) && children_worked() &&
+        childrens_time() >= CHILDREN_SECONDS)
         clp_console_complain_format(me, "the processes that the program started took %.1f s of processor time, the "
                                       "program itself %.1f s; --prof-child-procs profiles those that run Python, too",
                                     childrens_time(), processor_time(RUSAGE_SELF));
     if (idle != NULL && !hint_at_sent(run, profile) && misses_children(run))
         clp_console_complain_format(me, "%s, %s:%d, did not run in this process, and the program started other "
-                                      "processes; --prof-child-procs profiles them, too",
-                                    idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line);
+                                      "processes; --prof-child-procs profiles %s, too",
+                                    idle->name, clp_naming_seen_from_here(idle->file), (int)idle->first_line,
+                                    profiled_children(run));
 }
 
 /* Hints at --python when a module was not found, as another environment may have it. */
@@ -325,7 +331,8 @@ static void end_saying(struct clp_buf *text, const struct clp_run *run, const st
     else if (path != NULL)
         clp_buf_add_format(text, "; '%s' has what it did in other processes", PyUnicode_AsUTF8(path));
     else if (misses_children(run) && run->options.line_by_line)
-        clp_buf_add_text(text, "; the program started other processes, which --prof-child-procs profiles, too");
+        clp_buf_add_format(text, "; the program started other processes; --prof-child-procs profiles %s, too",
+                           profiled_children(run));
     Py_XDECREF(advice);
     Py_XDECREF(path);
     if (word != NULL)

@@ -182,14 +182,25 @@ static const char *find_program(char *const *words, int count)
     return NULL;
 }
 
-/* Refuses to show a program: true, after a message, unless `name` is NULL. */
+/* Refuses to show a program: true, after a message, unless `name` is NULL. The command that it names selects the whole
+ * program, which need not have a mark. */
 static bool refuse_program(const char *name)
 {
-    if (name != NULL)
-        clp_console_complain_format(me, "'%s' is a program, and %s shows profiles; to profile the program run: "
-                                      "ckernprof -l -v %s, or: python3 -m clineprof.kernprof -l -v %s",
-                                    name, me, name, name);
-    return name != NULL;
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf words;
+
+    if (name == NULL)
+        return false;
+    clp_buf_init(&words, &mem);
+    clp_buf_add_text(&words, "-l -v -p ");
+    clp_console_add_quoted(&words, name);
+    clp_buf_add_text(&words, " ");
+    clp_console_add_quoted(&words, name);
+    clp_console_complain_format(me, "'%s' is a program, and %s shows profiles; to profile the program run: "
+                                    "ckernprof %s, or: python3 -m clineprof.kernprof %s",
+                                name, me, clp_buf_text(&words), clp_buf_text(&words));
+    clp_buf_clear(&words);
+    return true;
 }
 
 /* Complains of wrong options. If the first name is a program, says that programs are profiled with ckernprof: the

@@ -1421,7 +1421,7 @@ def test_a_program_is_refused_with_the_right_command(tmp_path, words):
     ended = run_python(["-m", "clineprof", *words], tmp_path, env=ENVIRONMENT)
     assert (ended.code, ended.out, ended.err) == (2, "", (
         "clineprof: 'it.py' is a program, and clineprof shows profiles; to profile the program run: "
-        "ckernprof -l -v it.py, or: python3 -m clineprof.kernprof -l -v it.py\n"))
+        "ckernprof -l -v -p it.py it.py, or: python3 -m clineprof.kernprof -l -v -p it.py it.py\n"))
 
 
 LATE = """

@@ -5,6 +5,7 @@ says the way out."""
 import marshal
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -347,7 +348,7 @@ def test_functions_that_ran_in_child_processes_only(method, script, tmp_path):
     ended = run_ckernprof(["-l", path.name, method], tmp_path)
     assert ended.code == 0 and ended.err == (
         f"{NOTHING}no selected function was called, such as worker, program.py:3; the program started other "
-        "processes, which --prof-child-procs profiles, too\n")  # fmt: skip
+        "processes; --prof-child-procs profiles them, too\n")  # fmt: skip
     ended = run_ckernprof(["-l", "-p", "program.here", path.name, method], tmp_path)
     assert ended.err == ("ckernprof: worker, program.py:3, did not run in this process, and the program started "
                          "other processes; --prof-child-procs profiles them, too\n")  # fmt: skip
@@ -376,6 +377,33 @@ def test_subprocesses_that_did_the_work(script, tmp_path, seconds, options, told
     line = (r"ckernprof: the processes that the program started took [\d.]+ s of processor time, the program itself "
             r"[\d.]+ s; --prof-child-procs profiles those that run Python, too\n")  # fmt: skip
     assert ended.code == 0 and re.fullmatch(line if told else "", ended.err), ended.err
+
+
+RELOADED = """\
+import os, subprocess, sys, time
+
+def serve():
+    pass
+
+if "CHILD" in os.environ:
+    serve()
+    while time.process_time() < 1:
+        pass
+else:
+    subprocess.run([sys.executable, %s], env={**os.environ, "CHILD": "1"})
+"""
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("options, started, told", [
+    ([], "__file__", True), (["--prof-child-procs"], "__file__", False), ([], "'-c', ''", False),
+])  # fmt: skip
+def test_a_process_that_does_the_same_as_this_one(script, tmp_path, options, started, told):
+    """As the reloaders of servers do: lines of the file ran here, and what was to be measured ran there."""
+    ended = run_ckernprof(["-l", *options, "-p", "program.py", script(RELOADED % started).name], tmp_path)
+    line = ("ckernprof: serve, program.py:3, did not run in this process, and the program started other processes; "
+            "--prof-child-procs profiles those that run Python, too\n")  # fmt: skip
+    assert (ended.code, ended.err) == (0, line if told else "")
 
 
 SERVED = """\
@@ -411,6 +439,18 @@ def test_other_processes_are_no_reason(script, tmp_path):
 
 
 # ---- the viewer ----
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("text", ["def total():\n    return 1\ntotal()\n", "@profile\ndef total():\n    return 1\ntotal()\n"])
+@pytest.mark.parametrize("name", ["sales.py", "my sales.pyw"])
+def test_the_command_that_is_named_for_a_program_profiles_it(name, text, script, tmp_path):
+    script(text, name)
+    told = run_viewer([name], tmp_path).err
+    ways = re.search("run: ckernprof (.*), or: python3 -m clineprof.kernprof (.*)\n", told)
+    assert ways and ways[1] == ways[2], told
+    ended = run_ckernprof(shlex.split(ways[1]), tmp_path)
+    assert ended.code == 0 and "Function: total " in ended.out, ended.err
 
 
 @pytest.mark.once
