@@ -114,21 +114,38 @@ static void *map_at_end(struct clp_pages *pages, size_t size)
     return block;
 }
 
-static bool add_piece(struct clp_pages *pages, void *block, size_t size)
+static size_t count_pieces(const struct clp_pages *pages)
+{
+    return pages->piece_count + pages->left_count;
+}
+
+/* Puts a piece behind the others. It counts only when piece_count or left_count does. */
+static bool put_piece(struct clp_pages *pages, struct clp_piece piece)
 {
     void *pieces = pages->pieces;
 
-    if (pages->piece_count == pages->piece_room) {
+    if (count_pieces(pages) == pages->piece_room) {
         if (clp_mem_grow(pages->mem, &pieces, &pages->piece_room, pages->piece_room * 2 + 16,
                          sizeof *pages->pieces) != CLP_OK)
             return false;
         pages->pieces = pieces;
     }
+    pages->pieces[count_pieces(pages)] = piece;
+    return true;
+}
+
+static bool add_piece(struct clp_pages *pages, void *block, size_t size)
+{
     void *twin = map_memory(size, MAP_NORESERVE);
+
     if (twin == NULL)
         return false;
-    pages->pieces[pages->piece_count++] = (struct clp_piece){block, twin, size};
-    return true;
+    if (put_piece(pages, (struct clp_piece){block, twin, size})) {
+        pages->piece_count++;
+        return true;
+    }
+    munmap(twin, size);
+    return false;
 }
 
 static void leave_file(struct clp_pages *pages, int error)
@@ -219,18 +236,23 @@ void clp_pages_remove(const struct clp_pages *pages, const char *path)
 
 bool clp_pages_in_file(const struct clp_pages *pages)
 {
-    return pages->path != NULL;
+    return pages->path != NULL || pages->left_count != 0;
 }
 
 static void forget_piece(struct clp_pages *pages, const void *block)
 {
-    for (size_t i = 0; i < pages->piece_count; i++) {
+    for (size_t i = 0; i < count_pieces(pages); i++) {
         struct clp_piece *piece = &pages->pieces[i];
         if (piece->address != block)
             continue;
-        munmap(piece->twin, piece->bytes);
-        pages->filed -= piece->bytes;
-        memmove(piece, piece + 1, (--pages->piece_count - i) * sizeof *piece);
+        if (i < pages->piece_count) {
+            munmap(piece->twin, piece->bytes);
+            pages->filed -= piece->bytes;
+            pages->piece_count--;
+        } else {
+            pages->left_count--;
+        }
+        memmove(piece, piece + 1, (count_pieces(pages) - i) * sizeof *piece);
         return;
     }
 }
@@ -306,6 +328,21 @@ static void *take_kept(struct clp_pages *pages, size_t size)
     return NULL;
 }
 
+/* Maps memory that is in no file. In the child of a fork it will be in the file that the child gets. */
+static void *map_outside(struct clp_pages *pages, size_t size)
+{
+    void *block = map_memory(size, MAP_POPULATE);
+
+    if (block == NULL || pages->left_count == 0)
+        return block;
+    if (put_piece(pages, (struct clp_piece){block, NULL, size})) {
+        pages->left_count++;
+        return block;
+    }
+    munmap(block, size);
+    return NULL;
+}
+
 void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped)
 {
     size_t page = page_bytes();
@@ -321,7 +358,7 @@ void *clp_pages_map(struct clp_pages *pages, size_t bytes, size_t *mapped)
     if (pages->path != NULL)
         block = map_piece(pages, size);
     if (block == NULL)
-        block = map_memory(size, MAP_POPULATE);
+        block = map_outside(pages, size);
     if (block == NULL)
         return NULL;
     __atomic_fetch_add(&pages->bytes, size, __ATOMIC_RELAXED);
@@ -364,7 +401,7 @@ void clp_pages_fork_child(struct clp_pages *pages)
     for (size_t i = 0; i < pages->piece_count; i++)
         replace_by_twin(&pages->pieces[i]);
     pages->filed = 0;
-    pages->left_count = pages->piece_count;
+    pages->left_count += pages->piece_count;
     pages->piece_count = 0;
     pages->path = NULL; /* not freed: the parent's allocator may have been locked during the fork */
     errno = kept;
@@ -414,27 +451,26 @@ static void touch_again(char *block, size_t size)
         *(volatile char *)(block + at) = *(volatile char *)(block + at);
 }
 
-/* A piece that cannot be mapped stays in memory, and its part of the file is not updated. 0 or errno. */
+/* Maps the pieces that a fork left. 0 or errno: one could not be mapped, and stays in memory with those behind it. */
 static int map_pieces(struct clp_pages *pages, int file)
 {
-    int error = 0;
-
-    for (; pages->piece_count < pages->left_count; pages->piece_count++) {
+    for (; pages->left_count != 0; pages->left_count--, pages->piece_count++) {
         struct clp_piece *piece = &pages->pieces[pages->piece_count];
         void *twin = map_memory(piece->bytes, MAP_NORESERVE);
-        void *block = twin == NULL ? MAP_FAILED
-                                   : mmap(piece->address, piece->bytes, PROT_READ | PROT_WRITE,
-                                          MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
-                                          (off_t)pages->file_bytes);
-        if (block == MAP_FAILED)
-            error = errno;
-        else
-            touch_again(block, piece->bytes);
+        if (twin == NULL)
+            return errno;
+        if (mmap(piece->address, piece->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+                 file, (off_t)pages->file_bytes) == MAP_FAILED) {
+            int error = errno;
+            munmap(twin, piece->bytes);
+            return error;
+        }
+        touch_again(piece->address, piece->bytes);
         piece->twin = twin;
         pages->filed += piece->bytes;
         pages->file_bytes += piece->bytes;
     }
-    return error;
+    return 0;
 }
 
 clp_status clp_pages_fork_file(struct clp_pages *pages, const char *path, struct clp_fault *fault)

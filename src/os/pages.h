@@ -10,7 +10,7 @@
  * A child made by fork must never write to its parent's file. So each piece has a twin, a range of addresses
  * without memory. The piece is copied to its twin before a fork, because the parent goes on writing after it.
  * In the child the twin replaces the piece. The child may then get a file of its own, made of the same pieces
- * at the same addresses. */
+ * at the same addresses. What it maps until then is a piece of this file, too. */
 #ifndef CLP_PAGES_H
 #define CLP_PAGES_H
 
@@ -36,9 +36,10 @@ struct clp_pages {
     unsigned rights;     /* of files made from now on, before the umask; 0: the owner's alone */
     int begun;           /* descriptor + 1 of a file from which nothing is mapped yet; 0: none */
     bool locked;         /* this process has the file's lock (filelock.h) while its first piece is mapped */
-    struct clp_piece *pieces; /* mapped ones, in the order of the file */
-    size_t piece_count, piece_room;
-    size_t left_count; /* pieces that a fork left without a file */
+    struct clp_piece *pieces; /* in the order of the file */
+    size_t piece_count;       /* those that are mapped from the file */
+    size_t left_count;        /* those behind them, which a fork left without a file, or which came after it */
+    size_t piece_room;
     int error;      /* errno of the growth that failed */
     uint32_t *full; /* borrowed, or NULL: set to 1 then */
 };
@@ -67,7 +68,7 @@ bool clp_pages_adopt(struct clp_pages *pages, void *block, size_t mapped);
 /* The file is complete. What is mapped moves into memory of this process alone, at the same addresses. */
 void clp_pages_close(struct clp_pages *pages);
 
-/* Does memory still come from the file? */
+/* Does memory still come from the file, or will it be in the file that the child of a fork gets? */
 bool clp_pages_in_file(const struct clp_pages *pages);
 
 /* To be called before a fork, and after it in the parent and in the child. */
@@ -76,8 +77,8 @@ void clp_pages_fork_parent(struct clp_pages *pages);
 void clp_pages_fork_child(struct clp_pages *pages);
 
 /* In the child, when the interpreter runs again: moves the pieces into a file of the child's own, which must
- * not exist; memory comes from it again. CLP_IO with fault->os_error, or CLP_NO_MEMORY: all stays in the
- * child's memory, and there is no file. */
+ * not exist; memory comes from it again. CLP_IO with fault->os_error, or CLP_NO_MEMORY: all stays mapped, and
+ * there is no file. */
 clp_status clp_pages_fork_file(struct clp_pages *pages, const char *path, struct clp_fault *fault);
 
 #endif

@@ -219,6 +219,44 @@ thread.join()
     assert turns(profile, "wait", "# held") == 1
 
 
+def test_forks_after_any_number_of_named_threads(program, tmp_path):
+    """What the child merges and sets aside before it has a file may need more memory. At some forks it does."""
+    program("""
+import threading
+for k in range(1, 51):
+    thread = threading.Thread(target=work, args=(1,), name="thread %d" % k)
+    thread.start()
+    thread.join()
+    pid = os.fork()
+    if pid == 0:
+        work(100)
+        os._exit(0)
+    settle(pid)
+""")
+    profile = profiled(tmp_path, "--threads")
+    assert turns(profile) == 50 * 100
+    assert [turns(profile, "work [thread %d]" % k) for k in range(1, 51)] == [1] * 50
+
+
+@pytest.mark.parametrize("lines", [1, 100])
+def test_forks_after_any_number_of_functions(program, tmp_path, lines):
+    program("""
+for k in range(1, 21):
+    exec("@profile\\ndef f_%%d():\\n%%s" %% (k, "    x = 1\\n" * %d))
+    globals()["f_%%d" %% k]()
+    pid = os.fork()
+    if pid == 0:
+        work(100)
+        os._exit(0)
+    settle(pid)
+""" % lines)
+    profile = profiled(tmp_path)
+    assert turns(profile) == 20 * 100
+    for k in range(1, 21):
+        hits = Profile.measure(profile.function("f_%d" % k), "hits")
+        assert list(hits.values()) == [1] * lines
+
+
 def test_grandchildren(program, tmp_path):
     program("""
 def deeper(levels):

@@ -385,6 +385,7 @@ void clp_liverun_fork(struct clp_liverun *run, PyObject *profiler,
         return;
     }
     say_lost(run, wish->program, &fault);
+    clp_live_close(run->live);
     run->live = NULL;
 }
 

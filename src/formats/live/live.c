@@ -90,7 +90,7 @@ void clp_live_close(struct clp_live *live)
     struct clp_pages *pages = live->pages;
 
     clp_devices_mirror(NULL);
-    for (size_t i = pages->piece_count > pages->left_count ? pages->piece_count : pages->left_count; i-- > 0;) {
+    for (size_t i = pages->piece_count + pages->left_count; i-- > 0;) {
         const struct clp_piece piece = pages->pieces[i];
         if (!is_of_engine(live, piece.address))
             clp_pages_unmap(pages, piece.address, piece.bytes);
@@ -122,6 +122,10 @@ clp_status clp_live_fork(struct clp_live *live, const char *path,
 
     if (live->pages == NULL || live->pages->left_count == 0) {
         *fault = (struct clp_fault){.status = CLP_IO, .os_error = ENOENT};
+        return CLP_IO;
+    }
+    if (live->pages->error != 0) { /* what came after the parent's file was full is in no piece */
+        *fault = (struct clp_fault){.status = CLP_IO, .os_error = live->pages->error};
         return CLP_IO;
     }
     /* without its magic the file is no live file until it is mapped: a live file that no process has is taken

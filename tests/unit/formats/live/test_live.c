@@ -604,7 +604,7 @@ Test(live, a_child_of_a_fork_has_its_own_memory)
     pid_t child = fork();
     if (child == 0) {
         become_child(&pages);
-        bool good = block[5] == 7 && block[6] == 0 && !clp_pages_in_file(&pages);
+        bool good = block[5] == 7 && block[6] == 0 && pages.filed == 0;
         memset(block, 9, mapped);
         _exit(good ? 0 : 1);
     }
@@ -662,6 +662,101 @@ Test(live, a_child_of_a_fork_may_have_a_file_of_its_own)
     clp_pages_unmap(&pages, second, two);
     clp_pages_close(&pages);
     cr_expect_eq(mem.bytes, 0);
+}
+
+/* Makes this process a child's, without a fork: the file stays as it is. */
+static void go_on_as_child(struct fixture *fixture)
+{
+    char *path = fixture->pages.path;
+
+    clp_pages_fork_prepare(&fixture->pages);
+    clp_pages_fork_child(&fixture->pages);
+    clp_mem_free_text(&fixture->test.mem, path);
+    cr_assert_eq(rename("x.live", "parent.live"), 0);
+}
+
+/* Counters and records that need more memory before the file is made must be in it. */
+Test(live, what_a_child_records_before_it_has_a_file_is_in_the_file)
+{
+    enum { MORE = 1500 };
+    struct fixture fixture;
+    struct clp_live_about about;
+    struct clp_profile profile;
+    struct clp_mem mem = clp_mem_system();
+    char name[16];
+
+    begin(&fixture);
+    uint64_t now = record(&fixture, 2);
+    go_on_as_child(&fixture);
+    uint64_t bytes = fixture.pages.bytes;
+    struct clp_thread *thread = clp_engine_new_thread(&fixture.engine, now, 0);
+    for (int i = 0; i < MORE; i++) {
+        snprintf(name, sizeof name, "more_%d", i);
+        test_enter_line(thread, add(&fixture, name, 6), NULL, 7, now += 10);
+        clp_engine_leave(thread, now += 5);
+    }
+    cr_assert_gt(fixture.pages.bytes, bytes + 256 * 1024, "a new chunk");
+    cr_assert_eq(clp_live_fork(&fixture.live, "x.live", &start, &fixture.fault), CLP_OK);
+    test_enter_line(thread, add(&fixture, "last", 6), NULL, 7, now += 10);
+    clp_engine_leave(thread, now += 5);
+    check_equals_snapshot(&fixture, now);
+    cr_assert_eq(read_file(&profile, &mem, &about, &fixture.fault), CLP_OK);
+    cr_expect_eq(profile.function_count, 2 + MORE + 1);
+    cr_expect_str_eq(profile.functions[2 + MORE].name, "last");
+    clp_profile_clear(&profile);
+    end(&fixture);
+}
+
+Test(live, what_a_child_gives_back_before_it_has_a_file_is_not_in_it)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_pages pages = {0};
+    struct clp_fault fault;
+    struct clp_buf bytes;
+    size_t mapped, more;
+
+    cr_assert_eq(clp_pages_open(&pages, &mem, "x.live", &fault), CLP_OK);
+    char *first = clp_pages_map(&pages, 1, &mapped), *second = clp_pages_map(&pages, 1, &mapped);
+    char *path = pages.path;
+    clp_pages_fork_prepare(&pages);
+    clp_pages_fork_child(&pages);
+    char *third = clp_pages_map(&pages, 1, &mapped), *fourth = clp_pages_map(&pages, 1, &more);
+    second[0] = 'b';
+    fourth[0] = 'd';
+    clp_pages_unmap(&pages, first, mapped);
+    clp_pages_unmap(&pages, third, mapped);
+    cr_assert_eq(clp_pages_fork_file(&pages, "y.live", &fault), CLP_OK);
+    fourth[1] = 'e';
+    cr_expect_eq(pages.filed, 2 * mapped);
+    clp_buf_init(&bytes, &mem);
+    cr_assert_eq(clp_file_read("y.live", 1 << 20, &bytes, &fault), CLP_OK);
+    cr_assert_eq(bytes.used, 2 * mapped);
+    cr_expect(bytes.bytes[0] == 'b' && bytes.bytes[mapped] == 'd' && bytes.bytes[mapped + 1] == 'e');
+    clp_buf_clear(&bytes);
+    clp_pages_unmap(&pages, second, mapped);
+    clp_pages_unmap(&pages, fourth, more);
+    clp_pages_close(&pages);
+    clp_mem_free_text(&mem, path);
+    cr_expect_eq(mem.bytes, 0);
+}
+
+/* The parent's later counters are in no file, so the child's file could not be right. */
+Test(live, a_child_of_a_process_whose_file_is_full_gets_none)
+{
+    struct fixture fixture;
+
+    begin(&fixture);
+    (void)record(&fixture, 2);
+    limit_files(100000);
+    while (clp_live_error(&fixture.live) == 0)
+        (void)clp_engine_new_thread(&fixture.engine, 0, 0);
+    limit_files(RLIM_INFINITY);
+    clp_pages_fork_prepare(&fixture.pages);
+    clp_pages_fork_child(&fixture.pages);
+    cr_expect_eq(clp_live_fork(&fixture.live, "y.live", &start, &fixture.fault), CLP_IO);
+    cr_expect_eq(fixture.fault.os_error, EFBIG);
+    cr_expect_neq(access("y.live", F_OK), 0);
+    end(&fixture);
 }
 
 Test(live, what_was_recorded_before_the_file_is_in_it)
