@@ -201,6 +201,107 @@ def test_targets(target, tmp_path):
     assert "step" not in [name for _, _, name in Profile(tmp_path / "rest.lprof").functions]
 
 
+NESTED = """\
+def step():
+    def inner(n):
+        def deeper(n):
+            return n
+        return deeper(n)
+    inner(3)
+    (lambda: 3)()
+    list(i for i in ())
+
+def serve():
+    while True:
+        step()
+
+print("ready", flush=True)
+serve()
+"""
+
+
+def test_each_window_counts_nested_functions(target, tmp_path):
+    loop = target(NESTED)
+    for words in [], ["-p", "app.step"], []:
+        code, out, err = attach(loop, "-s", "0.3", *words)
+        assert code == 0, err
+        profile = Profile(tmp_path / "out.lprof")
+        calls = [sum(Profile.measure(profile.function("step" + inner), "hits").values()) // lines for inner, lines in (
+            ("", 4), (".<locals>.inner", 2), (".<locals>.inner.<locals>.deeper", 1), (".<locals>.<lambda>", 1),
+            (".<locals>.<genexpr>", 1))]  # fmt: skip
+        assert min(calls) > 10 and max(calls) - min(calls) <= 1, calls
+    assert loop.end() == ""
+
+
+KINDS = """\
+import functools
+
+@functools.singledispatch
+def kind(x):
+    return "object"  # function
+@kind.register(int)
+def _(x):
+    return "int"  # int
+@kind.register(str)
+def _(x):
+    return "str"  # str
+
+class Case:
+    @functools.singledispatchmethod
+    def kind(self, x):
+        return "object"  # method
+    @kind.register(int)
+    def _(self, x):
+        return "int"  # int of method
+    @kind.register(str)
+    def _(self, x):
+        return "str"  # str of method
+"""
+MORE_KINDS = """\
+import kinds
+
+@kinds.kind.register(list)
+def _(x):
+    return "list"
+@kinds.kind.register(dict)
+def _(x):
+    return "dict"
+"""
+KINDS_USED = """\
+import kinds, more
+
+def serve():
+    while True:
+        for x in 1, "a", 1.0:
+            kinds.kind(x)
+            kinds.Case().kind(x)
+        kinds.kind([])
+        kinds.kind({})
+
+print("ready", flush=True)
+serve()
+"""
+
+
+@pytest.mark.parametrize("targets", [None, "kinds,more", "kinds.kind,kinds._,kinds.Case,more._"])
+def test_implementations_of_generic_functions(target, tmp_path, targets):
+    """They are reached through the generic function alone: the next one takes the name."""
+    (tmp_path / "kinds.py").write_text(KINDS)
+    (tmp_path / "more.py").write_text(MORE_KINDS)
+    loop = target(KINDS_USED)
+    code, out, err = attach(loop, "-s", "0.3", *(["-p", targets] if targets else []))
+    assert code == 0 and "no loaded code" not in err, err
+    functions = Profile(tmp_path / "out.lprof").hits().items()
+    ran = [(os.path.basename(file), name, hits) for (file, _, name), lines in functions for hits in lines.values()
+           if hits > 0 and name != "serve"]  # fmt: skip
+    assert sorted(one[:2] for one in ran) == [
+        *[("kinds.py", name) for name in ("Case._", "Case._", "Case.kind", "_", "_", "kind")],
+        ("more.py", "_"), ("more.py", "_")]  # fmt: skip
+    counts = [hits for _, _, hits in ran]
+    assert min(counts) > 10 and max(counts) - min(counts) <= 1, ran
+    assert loop.end() == ""
+
+
 def test_view(target):
     code, out, err = attach(target(LOOP), "-s", "0.3", "-v", "--no-memory")
     assert code == 0 and "Function: step at line" in out and "Mem usage" not in out

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Selects functions of a program that runs already, as -p does for one that is about to run."""
+import functools
+import gc
 import sys
 import types
 
@@ -21,11 +23,20 @@ def select(profiler, wanted, excluded):
     for namespace, module in _namespaces():
         for function in targets.functions_of(namespace, module):
             selection.select_function(function, module)
+    for function in targets.functions_in(*_generic()):
+        selection.select_function(function, _module_named(function.__globals__.get("__name__")))
     for code, module in running():
         cells = tuple(types.CellType() for _ in code.co_freevars)
         function = types.FunctionType(code, {"__name__": module}, code.co_name, None, cells)
         selection.select_function(function, module)
     return selection
+
+
+def _generic():
+    """The functions that functools.singledispatch has made. A module may register functions with those of another one,
+    and give each the same name."""
+    codes = [code for code in functools.singledispatch.__code__.co_consts if isinstance(code, types.CodeType)]
+    return [thing for thing in gc.get_referrers(*codes) if type(thing) is types.FunctionType]
 
 
 def _program():

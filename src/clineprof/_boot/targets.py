@@ -5,9 +5,10 @@ The program's own folder may be on sys.path already, with an ast.py of its own, 
 imported with stdlib(). The program's objects may run any code when an attribute is read, so their types are compared,
 and their dicts read, in ways that run none of their code.
 """
+import gc
 import sys
 
-FUNCTION, MODULE = type(lambda: 0), type(sys)
+FUNCTION, MODULE, PROXY = type(lambda: 0), type(sys), type(type.__dict__)
 DEEPEST = 64  # wrappers within wrappers; a longer chain must be circular
 PARSE_ONLY = 0x400  # PyCF_ONLY_AST
 dict_of = type.__dict__["__dict__"].__get__
@@ -49,13 +50,21 @@ def functions_in(*things):
         seen.add(id(thing))
         if type(thing) is FUNCTION:
             found.append(thing)
+            waiting.extend(implementations_of(thing))
         elif is_class(thing):
             waiting.extend(dict_of(thing).values())
-        for name in ("__wrapped__", "__func__", "fget", "fset", "fdel", "func"):
+        for name in ("__wrapped__", "__func__", "fget", "fset", "fdel", "func", "dispatcher"):
             inner = getattr_static(thing, name)
             if inner is not None:
                 waiting.append(inner)
     return found
+
+
+def implementations_of(function):
+    """What is registered for a generic function, which functools.singledispatch makes; nothing for other functions."""
+    registry = vars(function).get("registry")
+    held = gc.get_referents(registry) if type(registry) is PROXY else []
+    return [thing for names in held if type(names) is dict for thing in names.values()]
 
 
 def from_its_package(target):

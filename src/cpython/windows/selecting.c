@@ -78,12 +78,21 @@ struct clp_selected *clp_tracer_announce_code(struct clp_code_window *window, Py
     return NULL;
 }
 
+/* Lets selected code be recorded whose function some window has open, where that takes no function object. */
+static bool open_in_place(struct clp_recorder *recorder, PyObject *code, uint32_t function)
+{
+    return recorder->tracer->install != NULL || recorder->sites[function]->open == 0 ||
+           clp_tracer_open_code(recorder, code);
+}
+
 PyObject *clp_tracer_select_code(struct clp_recorder *recorder, PyObject *code,
                                  struct clp_selected *selected)
 {
-    if (clp_recorder_selected(recorder, code) != NULL) {
+    const struct clp_selected *known = clp_recorder_selected(recorder, code);
+
+    if (known != NULL) { /* from an earlier window */
         clp_recorder_drop_selected(selected);
-        return Py_NewRef(code);
+        return open_in_place(recorder, code, known->function) ? Py_NewRef(code) : NULL;
     }
     if (!clp_attach_hang(selected, code) ||
         (!selected->left_alone && !clp_tracer_offer(recorder, (PyCodeObject *)code, selected)))
@@ -219,8 +228,7 @@ static bool take_item(struct clp_code_window *window, PyObject *item, PyObject *
     const struct clp_selected *selected = take(window, (PyCodeObject *)item, name, text);
     if (selected == NULL || !take_inner(window, (PyCodeObject *)item, name, text))
         return false;
-    return recorder->tracer->install != NULL || recorder->sites[selected->function]->open == 0 ||
-           clp_tracer_open_code(recorder, item);
+    return open_in_place(recorder, item, selected->function);
 }
 
 /* Selects all code within the code, in the order in which it stands there. */
