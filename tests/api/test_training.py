@@ -87,6 +87,44 @@ def test_only_active_steps_count_and_each_cycle_is_told_of(last, told, tmp_path)
     assert program(LOOP.replace("LAST", str(last)), tmp_path).out == told + "\n"
 
 
+def hits_of_cycles(schedule, steps):
+    """What each cycle counts of a line that runs once in each step."""
+    cycles, running = [], 0
+    for phase in map(schedule.phase, range(steps)):
+        running += phase.startswith("record")
+        if phase == "record_and_save":
+            cycles.append(running)
+            running = 0
+    return cycles + [running] * (running > 0)
+
+
+EVERY_SCHEDULE = f"""
+import itertools
+import clineprof
+def work():
+    pass
+def note(steps):
+    cycles.append(sum(steps.profile.functions[0]["hits"]))
+for numbers in itertools.product(range(3), range(3), range(1, 4), range(3), range(3)):
+    words, cycles = dict(zip({WORDS}, numbers)), []
+    with clineprof.Steps(work, tracer={TRACER!r}, on_trace_ready=note, memory=False, **words) as steps:
+        for n in range(12):
+            if n > 0:
+                steps.step()
+            work()
+    print([*numbers], cycles, sum(steps.total.functions[0]["hits"]) if steps.total else 0)
+"""
+
+
+def test_each_active_step_of_every_schedule_counts(tmp_path):
+    told = program(EVERY_SCHEDULE, tmp_path).out.splitlines()
+    expected = []
+    for numbers in itertools.product(range(3), range(3), range(1, 4), range(3), range(3)):
+        cycles = hits_of_cycles(Schedule(*numbers), 12)
+        expected.append(f"{[*numbers]} {cycles} {sum(cycles)}")
+    assert told == expected
+
+
 @pytest.mark.once
 def test_without_words_everything_counts(tmp_path):
     ended = program("""

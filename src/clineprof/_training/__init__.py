@@ -65,14 +65,15 @@ class Steps:
 
     def _go_to(self, phase):
         before, self._phase = self._phase, phase
-        if before == RECORD_AND_SAVE or (before == RECORD and phase == NONE):
+        ends = before == RECORD_AND_SAVE or (before == RECORD and phase == NONE)
+        if ends:
             self._profiler.stop()
             self.total = self.profile if self.total is None else self.total + self.profile
             if self._on_trace_ready is not None:
                 self._on_trace_ready(self)
         if before in (NONE, RECORD_AND_SAVE) and phase != NONE:
             self._profiler.reset()  # the numbers of the last cycle stay until the next one begins
-        if phase != before:
+        if ends or phase != before:
             follow(phase, self._profiler)
 
     @property
