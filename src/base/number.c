@@ -113,10 +113,13 @@ void clp_number_add_bytes(struct clp_buf *out, double amount)
     clp_buf_add_text(out, number.text);
 }
 
-void clp_number_set_count(struct clp_number *number, uint64_t count, size_t width)
+void clp_number_set_count(struct clp_number *number, double count, size_t width)
 {
-    if (put_digits(number->text, count) > width)
-        snprintf(number->text, sizeof number->text, "%g", (double)count);
+    size_t sign = count < 0;
+
+    number->text[0] = '-';
+    if (!(fabs(count) < 0x1p64) || sign + put_digits(number->text + sign, (uint64_t)fabs(count)) > width)
+        (void)snprintf(number->text, sizeof number->text, "%g", count);
 }
 
 void clp_number_add(struct clp_buf *out, size_t width, const char *text)

@@ -13,8 +13,8 @@ struct clp_number {
     char text[CLP_NUMBER_BYTES];
 };
 
-/* Sets "1234", or what "%g" gives ("1.23457e+09") where the digits do not fit the width. */
-void clp_number_set_count(struct clp_number *number, uint64_t count, size_t width);
+/* Sets "-1234" from a whole number, or what "%g" gives ("1.23457e+09") where the digits do not fit the width. */
+void clp_number_set_count(struct clp_number *number, double count, size_t width);
 
 /* Sets "1234.5" where that fits the width, else three digits and an exponent. */
 void clp_number_set_decimal(struct clp_number *number, double value, size_t width);

@@ -133,7 +133,7 @@ static void set_amount(const struct changes *changes, enum clp_measure measure, 
     else if (kind == CLP_MEASURE_BYTES)
         clp_number_set_bytes(number, value);
     else if (value == floor(value) && value >= 0 && value < 1e18)
-        clp_number_set_count(number, (uint64_t)value, HITS_WIDTH);
+        clp_number_set_count(number, value, HITS_WIDTH);
     else
         clp_number_set_decimal(number, value, HITS_WIDTH);
 }

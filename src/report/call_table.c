@@ -154,7 +154,7 @@ static void add_numbers(const struct page *page, const struct clp_call_edge *edg
     row.heat = whole->time != 0 ? clp_column_share((double)edge->time, whole->time) : 0;
     row.heat_memory = whole->moved != 0 ? clp_column_share((double)edge->increment, whole->moved) : 0;
     clp_table_start_row(&page->table, &row);
-    clp_number_set_count(&calls, edge->calls, COUNT_WIDTH);
+    clp_number_set_count(&calls, (double)edge->calls, COUNT_WIDTH);
     clp_table_add_cell(&page->table, COUNT_WIDTH, calls.text);
     add_amount(page, CLP_MEASURE_NANOS, (double)edge->time);
     if (page->calls->profile->meta.has_memory)

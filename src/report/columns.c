@@ -190,17 +190,6 @@ static void set_per_hit(const struct clp_column_scale *scale, double nanos, doub
         clp_number_set_decimal(cell, nanos * scale->scalar / hits, width);
 }
 
-static void set_count(double value, size_t width, struct clp_number *cell)
-{
-    size_t sign = value < 0;
-
-    clp_number_set_count(cell, (uint64_t)fabs(value), width - sign);
-    if (sign == 0)
-        return;
-    memmove(cell->text + 1, cell->text, sizeof cell->text - 1);
-    cell->text[0] = '-';
-}
-
 static void set_share(double part, double total, size_t width, struct clp_number *cell)
 {
     if (total != 0)
@@ -219,7 +208,7 @@ static void set_amount(enum clp_measure measure, const struct clp_column_scale *
     if (row->kind == CLP_MEASURE_NANOS)
         set_time(scale, value, width, cell);
     else if (row->kind == CLP_MEASURE_COUNT)
-        set_count(value, width, cell);
+        clp_number_set_count(cell, value, width);
     else if (is_size || fabs(value) >= LEAST_BYTES)
         clp_number_set_bytes(cell, value);
 }

@@ -313,6 +313,24 @@ Test(report, numbers_round_as_printf_does)
     finish(&f);
 }
 
+Test(report, counts_that_are_too_wide_have_an_exponent)
+{
+    struct fixture f;
+
+    start(&f);
+    add_function(&f, "a.py", 1, "f", "a\nb\nc\nd\n");
+    add_line(&f, 1, (struct clp_measures){.hits = 999999999});
+    add_line(&f, 2, (struct clp_measures){.hits = 1000000000});
+    add_line(&f, 3, (struct clp_measures){.hits = (uint64_t)1 << 63});
+    add_line(&f, 4, (struct clp_measures){.hits = UINT64_MAX});
+    const char *text = report(&f);
+    check_contains(text, "\n     1   999999999  ");
+    check_contains(text, "\n     2       1e+09  ");
+    check_contains(text, "\n     3 9.22337e+18  ");
+    check_contains(text, "\n     4 1.84467e+19  ");
+    finish(&f);
+}
+
 /* ---- shares and order ---- */
 
 Test(report, shares_are_of_the_functions_time)
