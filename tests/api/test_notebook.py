@@ -487,6 +487,19 @@ def test_the_value_of_a_cell(shell):
     assert [each.out for each in told] == ["", "", "Out[4]: 3\n", "3\n"]
 
 
+def test_lines_of_the_last_expression_count_as_in_a_program(shell):
+    """It may begin on a line on which other statements end, and have several lines itself."""
+    text = "%%clineprof --no-memory -f f\n"
+    told = shell(
+        F, text + "x = 1; f(x); x", text + "x = max(3,\n4); x", text + "(5 if x else\n6)", text + "f(x); x;",
+        text + "import asyncio\nawait asyncio.sleep(0); await asyncio.sleep(0, 7)", text + "x; 1 / 0",
+        "%lprun -f f x = 2; f(x)", "[name for name in globals() if '<' in name]")
+    assert [each.out for each in told[:6]] == ["", "Out[3]: 1\n", "Out[4]: 4\n", "Out[5]: 5\n", "", "Out[7]: 7\n"]
+    assert told[6].error == "ZeroDivisionError: division by zero" and told[-1].out == "Out[10]: []\n"
+    hits = [each.hits["<module>"] for each in told[1:7]]
+    assert hits == [{1: 1}, {1: 2, 2: 2}, {1: 1}, {1: 1}, {1: 1, 2: 1}, {1: 1}]
+
+
 def test_clineprof_returns_a_profile(shell):
     told = of_last(shell(F, "%%clineprof -r -f f\nf(3)\nf(2)\n", """
 print(type(_).__name__, [(f.name, f["hits"]) for f in _.functions], _.has_memory)"""))
@@ -520,7 +533,7 @@ def test_clineprof_of_a_statement(shell):
         F, "def g(n):\n    return f(n)\ndef never(): pass", "import textwrap",
         "p = %clineprof x = g(3); textwrap.dedent('a')",
         "print(type(p).__name__, x, sorted((f.name, f.file) for f in p.functions if any(f['hits'])))")
-    assert {**told.hits, "dedent": None} == {**F3, "g": {2: 1}, "<module>": {1: 2}, "dedent": None}
+    assert {**told.hits, "dedent": None} == {**F3, "g": {2: 1}, "<module>": {1: 1}, "dedent": None}
     assert "never" not in told.text and told.out == ""
     [name, value, functions] = profile.out.split(maxsplit=2)
     assert (name, value) == ("Profile", "3")

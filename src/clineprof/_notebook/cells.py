@@ -17,6 +17,7 @@ from clineprof._notebook.options import AWAITED, SPECS, parsed
 
 _EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+")  # empty lines at the start, which IPython removes
 CALLS = ("run_line_magic", "run_cell_magic")
+VALUE = "<value>"  # in the user's namespace for a moment; no name that code can write
 
 
 class Code:
@@ -29,28 +30,26 @@ class Code:
         self.written, self.exchanged = text, {}
         self.file = file = shell.compile.cache(source, count(shell), raw_code=text)
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
-            self.tree = tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
-            self.codes = [shell.compile(part, file, mode) for part, mode in _parts(tree)]
-        self.has_value = isinstance(tree.body[-1], ast.Expr) if tree.body else False
+            self.tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
+            self.code = shell.compile(_keeping_value(self.tree), file, "exec")
 
     @property
     def awaits(self):
-        return any(map(_is_coroutine, self.codes))
+        return _is_coroutine(self.code)
 
     def prepare(self, change):
-        """Exchanges the code objects with change(). Code that looks up the text meanwhile finds it as the user wrote it
+        """Exchanges the code with change(). Code that looks up the text meanwhile finds it as the user wrote it
         (`%time f()`), not as IPython has transformed it."""
         as_run = linecache.cache[self.file]
         lines = _EMPTY_LINES.sub("", self.written).splitlines(keepends=True)
         if len(lines) == len(as_run[2]):
             linecache.cache[self.file] = (*as_run[:2], lines, as_run[3])
         try:
-            prepared = [change(code) for code in self.codes]
+            prepared = change(self.code)
         finally:
             linecache.cache[self.file] = as_run
-        pairs = zip(prepared, self.codes)
-        self.exchanged = {id(new): (new, own) for pair in pairs for new, own in _exchanged(*pair)}
-        self.codes = prepared
+        self.exchanged = {id(new): (new, own) for new, own in _exchanged(prepared, self.code)}
+        self.code = prepared
 
     def functions(self):
         """The functions that were made of exchanged code and still exist."""
@@ -68,12 +67,13 @@ class Code:
     async def run(self):
         """Runs the text. Returns the value of the last line if that is an expression, else None."""
         __tracebackhide__ = True
-        value = None
-        for code in self.codes:
-            value = eval(code, self.shell.user_global_ns, self.shell.user_ns)
-            if _is_coroutine(code):
-                value = await value
-        return value if self.has_value else None
+        try:
+            coroutine = eval(self.code, self.shell.user_global_ns, self.shell.user_ns)
+            if self.awaits:
+                await coroutine
+        finally:
+            value = self.shell.user_ns.pop(VALUE, None)
+        return value
 
     def run_here(self):
         """Runs a text that does not await, and returns as run() does."""
@@ -100,15 +100,14 @@ def count(shell):
     return getattr(running, "execution_count", None) or shell.execution_count
 
 
-def _parts(tree):
-    """The parts of a syntax tree as (tree, mode for compile): everything but a last expression, and that expression."""
+def _keeping_value(tree):
+    """The syntax tree with an assignment in place of a last expression. The target is on no line, so each line has the
+    hits that it would have in a program."""
     *body, last = tree.body or [None]
     if not isinstance(last, ast.Expr):
-        yield tree, "exec"
-        return
-    if body:
-        yield ast.Module(body, tree.type_ignores), "exec"
-    yield ast.Expression(last.value), "eval"
+        return tree
+    target = ast.Name(VALUE, ast.Store(), lineno=-1, end_lineno=-1, col_offset=-1, end_col_offset=-1)
+    return ast.Module([*body, ast.copy_location(ast.Assign([target], last.value), last)], tree.type_ignores)
 
 
 # ---- coroutines ---------------------------------------------------------------------------------
