@@ -8,6 +8,7 @@
 #include "missed.h"
 #include "named.h"
 #include "snapshot_calls.h"
+#include <string.h>
 
 /* In 19 of 20 lines the error is below so many standard errors. */
 #define LIGHT_ERRORS 2
@@ -382,6 +383,15 @@ static clp_status add_groups(const struct request *request, const struct clp_vie
     return status;
 }
 
+/* Is it one of the functions that Python 3.14 makes for annotations, one for each annotated function and class? Few of
+ * them ever run, and those that did not are not told of. */
+static bool tells_annotations(const struct clp_function *function)
+{
+    const char *dot = strrchr(function->name, '.');
+
+    return strcmp(dot != NULL ? dot + 1 : function->name, "__annotate__") == 0;
+}
+
 static clp_status add_item(const struct request *request, const struct clp_view_item *item,
                            struct clp_profile *profile)
 {
@@ -392,9 +402,12 @@ static clp_status add_item(const struct request *request, const struct clp_view_
         status = add_groups(request, item, profile, &added);
     if (added || status != CLP_OK)
         return status;
-    return add_function(request, item, request->copy,
-                        clp_view_sum(request->view, item, request->copy, request->wish->parts),
-                        profile);
+    struct clp_block *sum = clp_view_sum(request->view, item, request->copy, request->wish->parts);
+    if (sum != NULL && is_empty(sum) && tells_annotations(&request->copy->from->functions.items[sum->function])) {
+        clp_block_free(&request->view->views->pool, sum);
+        return CLP_OK;
+    }
+    return add_function(request, item, request->copy, sum, profile);
 }
 
 clp_status clp_snapshot_take_view(const struct clp_view *view, const struct clp_engine_copy *copy,

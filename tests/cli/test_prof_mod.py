@@ -118,6 +118,32 @@ def test_the_order_is_that_of_the_file(program):
     ]  # fmt: skip
 
 
+ANNOTATED = """\
+from dataclasses import dataclass
+@dataclass
+class Item:
+    name: str
+    def shown(self, width: int = 3) -> str:
+        def padded(text: str) -> str: return text
+        return padded(self.name)
+def main(n: int) -> None:
+    print([Item("a").shown() for i in range(n)])
+def unused(n: int) -> None: pass
+main(3)
+"""
+
+
+def test_annotations_have_no_table_unless_somebody_asked_for_them(program):
+    """From 3.14 on the annotations of a function or class are a function of their own. dataclass asks for those of the
+    class."""
+    (program / "main.py").write_text(ANNOTATED)
+    names = [name for _, _, name in profiled(program, "main.py").profile().functions]
+    annotations = ["Item.__annotate__"] if sys.version_info >= (3, 14) else []
+    inlined = ["main.<locals>.<listcomp>"] if sys.version_info < (3, 12) else []
+    assert sorted(names) == sorted([
+        "<module>", "Item", "Item.shown", "Item.shown.<locals>.padded", "main", "unused", *annotations, *inlined])
+
+
 def test_repeated_and_cleared(program):
     ended = run_ckernprof(["-l", "-p", "pkg", "-p", "", "-p", "main.f", "-p", "pkg.top", "main.py"], program)
     assert selected(ended, program) == {"main.py": {"f"}, "pkg/__init__.py": {"top"}}

@@ -308,6 +308,22 @@ Test(snapshot, whatever_shares_a_name_can_be_read_again)
         clp_buf_clear(&file);
         tear_down(&fixture);
     }
+/* Python 3.14 makes such a function for each annotated one. */
+Test(snapshot, functions_of_annotations_are_there_only_if_they_ran)
+{
+    static const char *const names[] = {"__annotate__", "A.f.__annotate__", "g.__annotate__", "an__annotate__"};
+    struct fixture f;
+    uint32_t numbers[4];
+
+    set_up(&f);
+    for (int i = 0; i < 4; i++)
+        numbers[i] = add(&f, names[i], 10 * i, 2);
+    call(clp_engine_new_thread(&f.engine, 0, 0), numbers[1], 10, 0, 20);
+    take(&f, 1);
+    cr_assert_eq(f.profile.function_count, 2);
+    cr_expect_str_eq(f.profile.functions[0].name, "A.f.__annotate__");
+    cr_expect_str_eq(f.profile.functions[1].name, "an__annotate__");
+    tear_down(&f);
 }
 
 Test(snapshot, no_measure_is_less_than_nothing)
