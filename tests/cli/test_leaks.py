@@ -395,7 +395,7 @@ def test_a_long_name_ends_with_a_whole_character(script):
     text = """
 LONG = "x" + "\u00e9" * 99
 globals()[LONG] = []
-BOX = type(LONG, (), {})()
+BOX = type(LONG, (), {"__slots__": ["kept"]})()
 BOX.kept = []
 
 @profile
