@@ -198,9 +198,14 @@ def run_ckernprof(arguments, folder, **options):
     start = time.time_ns()
     ended = run(ckernprof(*arguments), folder, **options)
     for path in ended.folder.glob("*.lprof"):
-        if path.is_file() and path.stat().st_mtime_ns >= start and os.access(path, os.R_OK):
+        if path.is_file() and path.stat().st_mtime_ns >= start and is_ours(path):
             read_back(path)
     return ended
+
+
+def is_ours(path):
+    """Is it a .lprof file that can be read? Others are pickles."""
+    return os.access(path, os.R_OK) and path.read_bytes()[1:].startswith(b"\xa6format\xa9clineprof")
 
 
 def read_back(path):

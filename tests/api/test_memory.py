@@ -145,7 +145,7 @@ profiler = profile = clineprof.Profiler(memory={memory!r}, tracer={tracer!r})
 TAIL = """
 import msgpack
 with open("program.py.lprof", "wb") as file:
-    msgpack.pack({"format": "clineprof", **profiler.snapshot()}, file)
+    msgpack.pack({"format": "clineprof", "version": 1, **profiler.snapshot()}, file)
 """
 
 

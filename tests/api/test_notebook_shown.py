@@ -89,7 +89,7 @@ def test_the_picture_of_memory_needs_nothing_else(book):
 def test_the_comparison_begins_with_its_sentence(book):
     told = cells_of(book)[COMPARED]
     said, *_ = Shown(told.html, "b").texts
-    assert re.fullmatch(r"f is .* times slower; .*\.", said) and told.text.endswith(said)
+    assert re.fullmatch(r"f is .* (times|%) slower; .*\.", said) and told.text.endswith(said)
     first = Shown(told.html, "summary").texts[0]
     assert "(slower)" in first and "->" in first
     assert any("time.sleep(0.5)" in text for text in Shown(told.html, "pre").texts)
