@@ -143,9 +143,7 @@ HEAD = """import clineprof
 profiler = profile = clineprof.Profiler(memory={memory!r}, tracer={tracer!r})
 """
 TAIL = """
-import msgpack
-with open("program.py.lprof", "wb") as file:
-    msgpack.pack({"format": "clineprof", "version": 1, **profiler.snapshot()}, file)
+clineprof.Profile(profiler.snapshot()).write("program.py.lprof")
 """
 
 
