@@ -298,8 +298,9 @@ struct clp_collection {
     struct clp_thread *thread; /* in which it runs; NULL: one without counters */
     uint64_t start;            /* time by the clock itself */
     size_t depth;              /* of the thread's stack at the start */
-    const struct clp_cell *cell; /* the line on top at the start, and its self time until then */
-    uint64_t self;
+    const struct clp_cell *cell; /* the line on top at the start; and until then .. */
+    uint64_t self;               /* .. its self time .. */
+    uint64_t wait, queue;        /* .. and its waiting, as far as it was read */
 };
 
 struct clp_engine {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Garbage collections, by the lines during which they ran. A collection belongs to the line on top of the thread's
  * stack. What it took is the self time that the line gains while it runs: selected functions that it runs (finalizers)
- * have their own time, and time in which the thread's clock stands still is nobody's. */
+ * have their own time, and time in which the thread's clock stands still is nobody's. Of its waiting a collection has
+ * what the line gains of that; whoever wants it known reads the processor time before both calls (waiting.h). */
 #ifndef CLP_GARBAGE_H
 #define CLP_GARBAGE_H
 

@@ -191,6 +191,8 @@ static void merge_cpu(struct clp_cpu_cell *into, const struct clp_cpu_cell *from
 {
     into->wait += from->wait;
     into->queue += from->queue;
+    into->gc_wait += from->gc_wait;
+    into->gc_queue += from->gc_queue;
 }
 
 static void merge_rss(struct clp_rss_cell *into, const struct clp_rss_cell *from)
@@ -287,6 +289,8 @@ static void subtract_cpu(struct clp_cpu_cell *from, const struct clp_cpu_cell *b
 {
     from->wait -= base->wait;
     from->queue -= base->queue;
+    from->gc_wait -= base->gc_wait;
+    from->gc_queue -= base->gc_queue;
 }
 
 static void subtract_rss(struct clp_rss_cell *from, const struct clp_rss_cell *base)

@@ -72,6 +72,7 @@ struct clp_gc_cell {
 struct clp_cpu_cell {
     uint64_t wait;
     uint64_t queue; /* the part of `wait` in which the thread could run, but had no processor */
+    uint64_t gc_wait, gc_queue; /* the parts of both that passed in garbage collections */
 };
 
 /* What a line allocated, in bytes and blocks. A block that is resized counts again. */

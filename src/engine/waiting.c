@@ -10,16 +10,6 @@ void clp_engine_set_cpu_span(struct clp_engine *engine, uint64_t ticks, uint64_t
         thread->waiting = (struct clp_waiting){0};
 }
 
-/* NULL: no line is on top. */
-static struct clp_cpu_cell *cell_of_top(const struct clp_thread *thread)
-{
-    const struct clp_activation *top = thread->top;
-
-    if (top->cell == &thread->outside)
-        return NULL;
-    return &clp_block_cpu(top->block)[clp_engine_line_index(top)];
-}
-
 /* Takes from what is open the part that the interval on top gets. A read is not exact, so a little waiting, or a
  * little too much processor time, stays open. Then the errors of many reads cancel out. */
 static uint64_t take_open(struct clp_thread *thread, uint64_t at)
@@ -44,7 +34,7 @@ uint64_t clp_waiting_note(struct clp_thread *thread, uint64_t at, uint64_t used)
     waiting->at = at;
     waiting->used = used;
     uint64_t waited = take_open(thread, at);
-    struct clp_cpu_cell *cell = cell_of_top(thread);
+    struct clp_cpu_cell *cell = clp_waiting_of_top(thread);
     if (cell != NULL)
         cell->wait += waited;
     return waited;
@@ -52,7 +42,7 @@ uint64_t clp_waiting_note(struct clp_thread *thread, uint64_t at, uint64_t used)
 
 void clp_waiting_note_queue(struct clp_thread *thread, uint64_t queued, uint64_t waited)
 {
-    struct clp_cpu_cell *cell = cell_of_top(thread);
+    struct clp_cpu_cell *cell = clp_waiting_of_top(thread);
     uint64_t more = queued - thread->waiting.queued;
 
     thread->waiting.queued = queued;

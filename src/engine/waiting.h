@@ -12,6 +12,16 @@
  * never read. Waiting of at most `noise` ticks may be an error of a read, and is kept for the next one. */
 void clp_engine_set_cpu_span(struct clp_engine *engine, uint64_t ticks, uint64_t noise);
 
+/* The waiting of the line on top; NULL: there is none. */
+static inline struct clp_cpu_cell *clp_waiting_of_top(const struct clp_thread *thread)
+{
+    const struct clp_activation *top = thread->top;
+
+    if (top->cell == &thread->outside)
+        return NULL;
+    return &clp_block_cpu(top->block)[clp_engine_line_index(top)];
+}
+
 /* Is processor time to be read for an event at `now`? */
 static inline bool clp_engine_wants_cpu(const struct clp_thread *thread, uint64_t now)
 {

@@ -62,6 +62,10 @@
       "self time without a processor: for a lock, a disk, the GIL, another process, or its turn")              \
     X(queue, uint64_t, SUM, NANOS, QUEUE, 2, 12, "queue", "Queue",                                             \
       "the part of the waiting in which the thread could run, but had no processor")                           \
+    X(gc_wait, uint64_t, SUM, NANOS, CPU, 2, 12, "gc-wait", "GC wait",                                         \
+      "the part of the garbage collections in which they had no processor")                                    \
+    X(gc_queue, uint64_t, SUM, NANOS, QUEUE, 2, 12, "gc-queue", "GC queue",                                    \
+      "the part of this waiting in which the thread could run")                                                \
     X(native_time, uint64_t, SUM, NANOS, CALLED, 0, 12, "native-time", "C time",                               \
       "self time in C functions that the line calls, and in operators, subscripts and iteration")              \
     X(library, uint64_t, SUM, NANOS, CALLED, 0, 12, "library", "Library",                                      \

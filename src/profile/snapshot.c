@@ -55,12 +55,14 @@ static uint64_t not_negative(int64_t value)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Splits the self time of *measures, which is known already. */
+/* Splits the self time of *measures, which is known already, as the collections in it are. */
 static void set_cpu(const struct clp_cpu_cell *cell, double nanos_per_tick, struct clp_measures *measures)
 {
     measures->wait = smaller(nanos((double)cell->wait, nanos_per_tick), measures->self);
     measures->queue = smaller(nanos((double)cell->queue, nanos_per_tick), measures->wait);
     measures->cpu = measures->self - measures->wait;
+    measures->gc_wait = smaller(nanos((double)cell->gc_wait, nanos_per_tick), smaller(measures->wait, measures->gc));
+    measures->gc_queue = smaller(nanos((double)cell->gc_queue, nanos_per_tick), smaller(measures->queue, measures->gc_wait));
 }
 
 #define CLP_SET_DEVICE(n, tensors)                                            \

@@ -11,6 +11,9 @@ void clp_whole_add_gc(struct clp_measures *row, const struct clp_measures *line)
 {
     row->hits = row->gc_runs = clp_measures_sum(row->gc_runs, line->gc_runs);
     row->time = row->raw_time = row->self = row->raw_self = row->gc = clp_measures_sum(row->gc, line->gc);
+    row->wait = row->gc_wait = clp_measures_sum(row->gc_wait, line->gc_wait);
+    row->cpu = row->gc - row->gc_wait;
+    row->queue = row->gc_queue = clp_measures_sum(row->gc_queue, line->gc_queue);
 }
 
 double clp_whole_moved(const struct clp_measures *measures)

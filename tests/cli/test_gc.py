@@ -333,6 +333,51 @@ def test_a_column_that_is_asked_for_is_apart_and_no_gc_leaves_it_within(tmp_path
     assert table(ended.out, "f")["2"][0] == ["7000.0", "3000.0", "2"] and "arbage" not in ended.out
 
 
+CLOCKS = "self,cpu,wait,queue,native-time,library"
+
+
+def with_clocks(folder, **more):
+    """known(), where f's line 2 had no processor in 3 ms of its 5, and line 3 in 1 ms of its 3; and more columns."""
+    f = profiles.function("f", {2: (1, 7), 3: (2, 3)}, "def f():\n    a = g()\n    b = 1\n", file="p.py")
+    f["lines"].update({"self": [5 * MS, 3 * MS], "gc": [3 * MS, MS], "gc_runs": [2, 1], "cpu": [2 * MS, 2 * MS],
+                       "wait": [3 * MS, MS], "queue": [2 * MS, MS], "native_time": [4 * MS, MS], "library": [MS, MS],
+                       **{name: [ms * MS for ms in column] for name, column in more.items()}})  # fmt: skip
+    return profiles.write(folder / "p.lprof", f, has_memory=False, has_cpu=1, has_queue=1, has_called=1)
+
+
+@pytest.mark.parametrize("known_waits, lines, collector", [
+    ({"gc_wait": [2, 0], "gc_queue": [1, 0]}, ["2000.0 1000.0 1000.0 1000.0 2000.0 0.0", "2000.0 1000.0 1000.0 1000.0 1000.0 1000.0"],
+     "4000.0 2000.0 2000.0 1000.0 0.0 0.0"),
+    # a file that does not say what waiting was the collector's: as much of it as was no processor time
+    ({}, ["2000.0 0.0 2000.0 2000.0 2000.0 0.0", "2000.0 1000.0 1000.0 1000.0 1000.0 1000.0"],
+     "4000.0 3000.0 1000.0 0.0 0.0 0.0")])  # fmt: skip
+def test_what_is_taken_off_self_time_is_taken_off_its_parts(tmp_path, known_waits, lines, collector):
+    with_clocks(tmp_path, **known_waits)
+    rows = table(run_viewer(["--gc", "--columns", CLOCKS, "p.lprof"], tmp_path).out, "f")
+    assert [" ".join(rows[line][0][:6]) for line in ("2", "3")] == lines
+    assert " ".join(rows[""][0][:6]) == collector
+    rows = table(run_viewer(["--no-gc", "--columns", CLOCKS, "p.lprof"], tmp_path).out, "f")
+    assert rows["2"][0][:3] == ["5000.0", "2000.0", "3000.0"]
+
+
+def test_what_the_collector_waits_is_its_own(tmp_path):
+    program = """
+import gc, time
+gc.disable()
+gc.callbacks.append(lambda phase, info: time.sleep(.1 if phase == "start" else 0))
+
+@profile
+def asks():
+    gc.collect(); time.sleep(.2)  # collects
+asks()
+"""
+    _, profile = profiled(tmp_path, program, "--cpu")
+    [line] = [line for f in profile.functions for line in f.lines if line.text.endswith("# collects")]
+    assert 95 * MS < line.gc_wait <= line.gc and line.wait - line.gc_wait > 195 * MS
+    assert line.cpu - (line.gc - line.gc_wait) + line.wait - line.gc_wait == line.self - line.gc
+    assert line.cpu >= line.gc - line.gc_wait
+
+
 def test_lines_are_sorted_by_what_is_shown(tmp_path):
     """By self time f's line 2 (5 ms, 3 of them collections) stands above line 3 (3 ms, 1); g's line has none left."""
     known(tmp_path)

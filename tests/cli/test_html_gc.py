@@ -65,6 +65,21 @@ def test_lines_are_without_it_and_sum_to_the_total_with_its_row(page, tmp_path):
     assert page.complaints() == []
 
 
+def test_with_cpu_it_has_its_own_waiting(page, tmp_path):  # noqa: F811
+    f = profiles.function(FILE, 1, "f", [
+        {"line": 2, "hits": 1, "time": 5 * MS, "self": 5 * MS, "gc": 3 * MS, "gc_runs": 2, "cpu": 2 * MS, "wait": 3 * MS,
+         "queue": 3 * MS, "gc_wait": 2 * MS, "gc_queue": MS, "native_time": 4 * MS}])  # fmt: skip
+    texts = [profiles.text(f, "def f():\n    a = g()\n")]
+    profiles.write(tmp_path / "p", [f], texts, {**known_calls.META, "has_cpu": 1, "has_queue": 1, "has_called": 1})
+    page.open(make(tmp_path, tmp_path / "p")[0])
+    page.press("a")  # all columns
+    rows = {row["Line"]: row for row in page.rows("source")}
+    names = "Self", "CPU", "Wait", "Queue", "C time"
+    assert [rows["2"][name] for name in names] == ["2.00 ms", "1.00 ms", "1.00 ms", "1.00 ms", "2.00 ms"]
+    assert [rows[""][name] for name in names[:4]] == ["3.00 ms", "1.00 ms", "2.00 ms", "1.00 ms"]
+    assert page.complaints() == []
+
+
 def test_the_row_is_no_line(page, tmp_path):  # noqa: F811
     page.open(collecting(tmp_path))
     page.js("""[...document.querySelectorAll("#source tbody tr")].find(

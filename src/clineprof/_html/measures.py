@@ -66,8 +66,8 @@ def _columns(function, options):
         column = function[_RAW.get(name, name) if options["raw_times"] else name]
         if any(column):
             found[name] = column
-    for name in {"time", "self", "cpu"} & found.keys() if "gc" in found else ():
-        found[name] = [max(time - gc, 0) for time, gc in zip(found[name], found["gc"])]
+    if "gc" in found:
+        _take_gc_off(found)
     for name, is_library in ("native_time", False), ("library", True):
         names = _callees(function, is_library)
         if name in found and any(names):
@@ -75,6 +75,27 @@ def _columns(function, options):
     if function.has("below_resolution") and not options["raw_times"]:
         found["below_resolution"] = [int(below) for below in function["below_resolution"]]
     return found
+
+
+def _take_gc_off(found):
+    """Makes times of lines those without garbage collections, as src/formats/lprof/wire_rows.c does."""
+    zeros = [0] * len(found["gc"])
+    gc, cpu, wait = (found.get(name, zeros) for name in ("gc", "cpu", "wait"))
+    if "cpu" in found or "wait" in found:  # older files do not say how much of the collections was waiting
+        found["gc_wait"] = [max(known, min(part - used, waited))
+                            for known, part, used, waited in zip(found.get("gc_wait", zeros), gc, cpu, wait)]  # fmt: skip
+    gc_wait = found.get("gc_wait", zeros)
+    parts = {"time": gc, "self": gc, "cpu": [part - waited for part, waited in zip(gc, gc_wait)], "wait": gc_wait,
+             "queue": found.get("gc_queue", zeros)}  # fmt: skip
+    for name in parts.keys() & found.keys():
+        found[name] = [max(time - part, 0) for time, part in zip(found[name], parts[name])]
+    if "queue" in found:
+        found["queue"] = list(map(min, found["queue"], found.get("wait", zeros)))
+    left = found.get("self", zeros)
+    for name in "native_time", "library":  # collections may run in what the line calls, or beside it
+        if name in found:
+            found[name] = list(map(min, found[name], left))
+            left = [time - part for time, part in zip(left, found[name])]
 
 
 def _callees(function, is_library):

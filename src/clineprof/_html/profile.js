@@ -230,7 +230,10 @@ function withCollections(listing) {
   const { rows, numbers, columns } = listing;
   const sum = (key) => (columns[key] ?? []).reduce((a, b) => a + b, 0), runs = sum("gc_runs"), gc = sum("gc");
   if (!runs) return listing;
-  const own = { hits: runs, gc_runs: runs, time: gc, self: gc, gc };
+  const wait = sum("gc_wait"), queue = sum("gc_queue");
+  const own = {
+    hits: runs, gc_runs: runs, time: gc, self: gc, gc, cpu: gc - wait, wait, gc_wait: wait, queue, gc_queue: queue,
+  };
   const longer = Object.entries(columns).map(([key, column]) => [key, column && [...column, own[key] ?? 0]]);
   return {
     ...listing, columns: Object.fromEntries(longer),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "gc_calls.h"
+#include "moments.h"
 #include "cpython/compat/raised.h"
 #include "engine/garbage.h"
 
@@ -7,8 +8,10 @@
 static PyObject *on_collection(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     struct clp_recorder *recorder = PyCapsule_GetPointer(self, NULL);
-    uint64_t now = clp_clock_read(&recorder->clock);
 
+    if (clp_thread_here != NULL)
+        clp_recorder_see_waiting(recorder, clp_thread_here);
+    uint64_t now = clp_clock_read(&recorder->clock);
     if (count == 2 && PyUnicode_Check(arguments[0])) { /* the program may call it with anything */
         if (PyUnicode_CompareWithASCIIString(arguments[0], "start") == 0)
             clp_garbage_begin(&recorder->engine, clp_thread_here, now);

@@ -287,6 +287,17 @@ static void read_cpu(struct clp_recorder *recorder, struct clp_thread *thread, s
     end_read(recorder, &recorder->queue_cost, start, moment);
 }
 
+void clp_recorder_see_waiting(struct clp_recorder *recorder, struct clp_thread *thread)
+{
+    struct clp_moment moment = {0};
+
+    if (recorder->with_cpu == 0)
+        return;
+    clp_light_settle(thread, clp_clock_read(&recorder->clock));
+    read_cpu(recorder, thread, &moment);
+    clp_engine_stand_still(thread, moment.still);
+}
+
 /* Looks at the pace. The clock stands still meanwhile. */
 static void look_at_pace(struct clp_recorder *recorder, struct clp_moment *moment)
 {

@@ -32,6 +32,9 @@ static inline struct clp_moment clp_recorder_begin(struct clp_recorder *recorder
     return moment;
 }
 
+/* Reads processor time, where it is wanted, for a moment within a line. What that costs is in no time. */
+void clp_recorder_see_waiting(struct clp_recorder *recorder, struct clp_thread *thread);
+
 /* Ends an event for which something was read. */
 void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still);
 

@@ -40,6 +40,8 @@ static void take_off(struct clp_block *block, const struct clp_block *base)
         not_below_zero(&clp_block_gc(block)[i].runs);
         not_below_zero(&clp_block_cpu(block)[i].wait);
         not_below_zero(&clp_block_cpu(block)[i].queue);
+        not_below_zero(&clp_block_cpu(block)[i].gc_wait);
+        not_below_zero(&clp_block_cpu(block)[i].gc_queue);
         if (block->heap != NULL) {
             not_below_zero(&block->heap[i].allocated);
             not_below_zero(&block->heap[i].blocks);

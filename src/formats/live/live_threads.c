@@ -41,6 +41,14 @@ static void tidy_gc(struct clp_gc_cell *gc)
     clp_live_limit_count(&gc->runs);
 }
 
+static void tidy_cpu(struct clp_cpu_cell *cpu)
+{
+    clp_live_limit_count(&cpu->wait);
+    clp_live_limit_count(&cpu->queue);
+    clp_live_limit_count(&cpu->gc_wait);
+    clp_live_limit_count(&cpu->gc_queue);
+}
+
 static void tidy_heap(struct clp_heap_cell *heap)
 {
     clp_live_limit_count(&heap->allocated);
@@ -92,8 +100,7 @@ void clp_live_tidy_block(struct clp_block *block)
     for (uint32_t i = 0; i < block->line_count; i++) {
         tidy_cell(&block->cells[i]);
         tidy_gc(&clp_block_gc(block)[i]);
-        clp_live_limit_count(&clp_block_cpu(block)[i].wait);
-        clp_live_limit_count(&clp_block_cpu(block)[i].queue);
+        tidy_cpu(&clp_block_cpu(block)[i]);
         if (block->rss != NULL)
             tidy_rss(&block->rss[i]);
         if (block->heap != NULL)

@@ -100,13 +100,33 @@ static uint64_t less(uint64_t value, uint64_t part)
     return value > part ? value - part : 0;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Older files do not say how much of the collections was waiting. It was at least what is no processor time. */
+static void find_gc_wait(struct clp_measures *measures)
+{
+    uint64_t least = smaller(less(measures->gc, measures->cpu), measures->wait);
+
+    if (measures->gc_wait < least)
+        measures->gc_wait = least;
+}
+
+/* Collections may run in what the line calls, or beside it: what it calls keeps what the line has left. */
 static void take_gc_off(struct clp_measures *measures)
 {
+    find_gc_wait(measures);
     measures->time = less(measures->time, measures->gc);
     measures->raw_time = less(measures->raw_time, measures->gc);
     measures->self = less(measures->self, measures->gc);
     measures->raw_self = less(measures->raw_self, measures->gc);
-    measures->cpu = less(measures->cpu, measures->gc);
+    measures->cpu = less(measures->cpu, less(measures->gc, measures->gc_wait));
+    measures->wait = less(measures->wait, measures->gc_wait);
+    measures->queue = smaller(less(measures->queue, measures->gc_queue), measures->wait);
+    measures->native_time = smaller(measures->native_time, measures->self);
+    measures->library = smaller(measures->library, measures->self - measures->native_time);
 }
 
 void clp_wire_rows_next(struct clp_wire_rows *rows)
