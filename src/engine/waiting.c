@@ -24,6 +24,12 @@ static uint64_t take_open(struct clp_thread *thread, uint64_t at)
     return (uint64_t)(open < interval ? open : interval);
 }
 
+void clp_waiting_skip(struct clp_thread *thread, uint64_t at, uint64_t used)
+{
+    thread->waiting.at = at;
+    thread->waiting.used = used;
+}
+
 uint64_t clp_waiting_note(struct clp_thread *thread, uint64_t at, uint64_t used)
 {
     struct clp_waiting *waiting = &thread->waiting;
@@ -31,8 +37,7 @@ uint64_t clp_waiting_note(struct clp_thread *thread, uint64_t at, uint64_t used)
 
     if (!first)
         waiting->open += (int64_t)(at - waiting->at) - (int64_t)(used - waiting->used);
-    waiting->at = at;
-    waiting->used = used;
+    clp_waiting_skip(thread, at, used);
     uint64_t waited = take_open(thread, at);
     struct clp_cpu_cell *cell = clp_waiting_of_top(thread);
     if (cell != NULL)

@@ -32,6 +32,9 @@ static inline bool clp_engine_wants_cpu(const struct clp_thread *thread, uint64_
  * the line on top has waited. The first read of a thread only says where counting begins. */
 uint64_t clp_waiting_note(struct clp_thread *thread, uint64_t at, uint64_t used);
 
+/* What passed since the last read is in no time, so nobody has waited then. `at` and `used` are as above. */
+void clp_waiting_skip(struct clp_thread *thread, uint64_t at, uint64_t used);
+
 /* Takes the time that the thread has spent in the run queue since it began. What is new of it belongs to the line on
  * top, which has just waited `waited`. Ticks. */
 void clp_waiting_note_queue(struct clp_thread *thread, uint64_t queued, uint64_t waited);

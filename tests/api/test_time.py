@@ -7,6 +7,7 @@ import collections
 import dis
 import sys
 
+import clineprof
 import pytest
 from harness import TRACER, Anew, line_of, run_ckernprof, steady, tried_again
 
@@ -430,3 +431,30 @@ def test_a_line_that_only_calls_has_no_more_than_the_clock_saw(tmp_path):
     [lines] = [f["lines"] for f in ended.profile().functions.values() if f["name"] == "calls"]
     assert 0 < lines["self"][0] <= lines["raw_self"][0]
     assert lines["time"][0] <= lines["raw_time"][0]
+
+
+STOPPED = """
+import os, subprocess, sys, time
+STOPS = '''
+import os, signal, sys, time
+for _ in range(150):
+    os.kill(int(sys.argv[1]), signal.SIGSTOP)
+    time.sleep(.005)
+    os.kill(int(sys.argv[1]), signal.SIGCONT)
+    time.sleep(.001)
+'''
+stopping = subprocess.Popen([sys.executable, "-c", STOPS, str(os.getpid())])
+while stopping.poll() is None:  # selecting a function is the profiler's own work
+    names = {}
+    exec("def f():\\n    return 1\\n", names)
+    profile(names["f"])()
+print(time.process_time_ns())
+"""
+
+
+def test_what_others_keep_the_processor_from_is_no_cost_of_counting(tmp_path):
+    """The program is stopped five sixths of the time. What counting took is at most the processor time of it all."""
+    (tmp_path / "prog.py").write_text(STOPPED)
+    ended = run_ckernprof(["-l", "prog.py"], tmp_path)
+    assert ended.code == 0, ended.err
+    assert 0 < clineprof.load(tmp_path / "prog.py.lprof").meta["overhead"] < int(ended.out.splitlines()[0])

@@ -462,12 +462,13 @@ static bool take_option(struct run *run, const char *name, int64_t *value)
 static void run_event(struct run *run)
 {
     uint64_t now = (uint64_t)next_number(run);
-    int64_t still = 0, grows = 0, frees = 0, waits = -1, used, queued;
+    int64_t still = 0, grows = 0, frees = 0, waits = -1, used, queued, skipped;
     (void)take_option(run, "rss", &run->resident);
     bool shared = take_option(run, "grows", &grows) | take_option(run, "frees", &frees) |
                   take_option(run, "waits", &waits);
     (void)take_option(run, "still", &still);
     bool has_used = take_option(run, "used", &used), has_queued = take_option(run, "queued", &queued);
+    bool has_skipped = take_option(run, "skipped", &skipped);
     const char *name = next_word(run);
     struct clp_thread *thread = current_thread(run, now);
 
@@ -496,6 +497,8 @@ static void run_event(struct run *run)
                 clp_waiting_note_queue(thread, (uint64_t)queued, waited);
         }
         events[i].act(run, thread, now);
+        if (has_skipped)
+            clp_waiting_skip(thread, now + (uint64_t)still, (uint64_t)skipped);
         clp_engine_stand_still(thread, (uint64_t)still);
         return;
     }

@@ -11,7 +11,7 @@
  *   memory [SPAN]             resident bytes are measured; no reading within SPAN ticks
  *   cpu SPAN NOISE            processor time is measured; no reading within SPAN ticks; see engine/waiting.h
  *   thread NAME               what follows happens in this thread; new at its first event
- *   TIME EVENT [rss N] [still N] [grows N] [frees N] [waits 0|1|2] [used N] [queued N]
+ *   TIME EVENT [rss N] [still N] [grows N] [frees N] [waits 0|1|2] [used N] [queued N] [skipped N]
  *   expect NAME total N own N [raw_total N]
  *   expect NAME LINE MEASURE N ..
  *   expect overhead|reads|events|suspended|lost|others_grown|others_released|gc_outside|gc_outside_runs N
@@ -25,7 +25,8 @@
  * 4096 bytes. `rss` is the resident size of the process from then on; the runner reads it when the engine
  * wants it, as a tracer does. `still` is how long the profiler works after the event, or how long a read of
  * memory takes. The others make it a read among several threads, and say what this one can have done at most;
- * `used` and `queued` are the thread's processor time and its time in the run queue so far.
+ * `used` and `queued` are the thread's processor time and its time in the run queue so far, `skipped` its processor
+ * time behind the work that follows the event.
  * `waits` is 0 for never, 1 for only while others had their turn, 2 for something (the default).
  *
  * Ticks are nanoseconds. Expectations come last and are complete: a line that ran, or a function,

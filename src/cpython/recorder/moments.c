@@ -2,6 +2,7 @@
 #include "moments.h"
 #include "cpu_time.h"
 #include "line_log.h"
+#include "own_work.h"
 #include "pace.h"
 #include "program_counters.h"
 #include "ranges.h"
@@ -123,9 +124,10 @@ bool clp_recorder_see_memory(struct clp_recorder *recorder, int64_t *rss)
 static void set_reading(struct clp_recorder *recorder, uint64_t span)
 {
     int64_t rss = recorder->engine.rss;
+    uint64_t start = clp_clock_read(&recorder->clock);
 
-    if (span != UINT64_MAX)
-        (void)read_memory(recorder, &rss, &recorder->file_bytes);
+    if (span != UINT64_MAX && read_memory(recorder, &rss, &recorder->file_bytes)) /* so that the first line's is no surprise */
+        (void)clp_read_cost_of(&recorder->engine.read_cost, clp_clock_read(&recorder->clock) - start);
     clp_engine_take_up_rss(&recorder->engine, rss, span);
 }
 
@@ -218,18 +220,9 @@ static void note_rss_alone(struct clp_recorder *recorder, struct clp_thread *thr
     thread->use_at = now;
 }
 
-/* Does what is done from time to time beside a read. Returns the ticks that it took. */
-static uint64_t work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
+static bool wants_work_beside(const struct clp_recorder *recorder, const struct clp_thread *thread, uint64_t now)
 {
-    uint64_t start = clp_clock_read(&recorder->clock);
-
-    clp_tally_reads_note(thread);
-    if (now >= recorder->check_at)
-        check_again(recorder, thread, now);
-    if (recorder->watch != NULL)
-        clp_watch_read(recorder->watch, thread, now);
-    clp_tally_reads_skip(thread);
-    return clp_clock_read(&recorder->clock) - start;
+    return now >= recorder->check_at || (recorder->watch != NULL && clp_watch_wants(recorder->watch, thread));
 }
 
 /* Reads memory for an event at `now`. */
@@ -254,15 +247,33 @@ static void read_rss(struct clp_recorder *recorder, struct clp_thread *thread, u
     thread->reads++;
 }
 
-/* Something was read from `start` until now. Its cost is what such a read usually takes, at most; the event is later by
- * the rest. */
+/* Work of the profiler's own has taken `passed` ticks, of which `cost` are its cost. The event is later by the rest. */
+static void put_off(struct clp_moment *moment, uint64_t passed, uint64_t cost)
+{
+    moment->now += passed - cost;
+    moment->still += cost;
+}
+
+/* Something was read from `start` until now. Its cost is what such a read usually takes, at most. */
 static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *usual, uint64_t start,
                      struct clp_moment *moment)
 {
-    uint64_t ticks = clp_clock_read(&recorder->clock) - start, cost = clp_read_cost_of(usual, ticks);
+    uint64_t ticks = clp_clock_read(&recorder->clock) - start;
 
-    moment->now += ticks - cost;
-    moment->still += cost;
+    put_off(moment, ticks, clp_read_cost_of(usual, ticks));
+}
+
+/* Does what is done from time to time beside a read. */
+static void work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now, struct clp_moment *moment)
+{
+    struct clp_own_work work = clp_own_work_begin(recorder);
+
+    if (now >= recorder->check_at)
+        check_again(recorder, thread, now);
+    if (recorder->watch != NULL)
+        clp_watch_read(recorder->watch, thread, now);
+    uint64_t cost = clp_own_work_take(recorder, work);
+    put_off(moment, clp_clock_read(&recorder->clock) - work.start, cost);
 }
 
 static void read_tallies(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
@@ -298,13 +309,11 @@ void clp_recorder_see_waiting(struct clp_recorder *recorder, struct clp_thread *
     clp_engine_stand_still(thread, moment.still);
 }
 
-/* Looks at the pace. The clock stands still meanwhile. */
 static void look_at_pace(struct clp_recorder *recorder, struct clp_moment *moment)
 {
-    uint64_t start = clp_clock_read(&recorder->clock);
+    uint64_t start = clp_clock_read(&recorder->clock), cost = clp_pace_look(recorder);
 
-    clp_pace_look(recorder);
-    moment->still += clp_clock_read(&recorder->clock) - start;
+    put_off(moment, clp_clock_read(&recorder->clock) - start, cost);
 }
 
 struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now)
@@ -326,13 +335,13 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
         now = moment.still != 0 ? clp_clock_read(&recorder->clock) : now;
         read_rss(recorder, thread, now);
         end_read(recorder, &recorder->engine.read_cost, now, &moment);
-        if (CLP_UNLIKELY(recorder->watch != NULL || now >= recorder->check_at))
-            moment.still += work_beside(recorder, thread, now);
+        if (CLP_UNLIKELY(wants_work_beside(recorder, thread, now)))
+            work_beside(recorder, thread, now, &moment);
     }
-    if (clp_engine_wants_cpu(thread, moment.now))
-        read_cpu(recorder, thread, &moment);
     if (CLP_UNLIKELY(clp_pace_is_due(recorder, now)))
         look_at_pace(recorder, &moment);
+    if (clp_engine_wants_cpu(thread, moment.now)) /* the last: the line has waited for what made the event later */
+        read_cpu(recorder, thread, &moment);
     if (CLP_UNLIKELY(recorder->engine.logs_lines))
         clp_line_log_expect(recorder, thread);
     if (CLP_UNLIKELY(recorder->engine.logs_lines || recorder->engine.has_ranges))
@@ -348,16 +357,19 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 {
     struct clp_recorder *recorder = clp_recorder_of(thread);
     bool ran = recorder->engine.logs_lines && clp_line_log_note(recorder, thread);
+    bool waits = clp_program_counters_read(thread);
 
-    ran |= clp_program_counters_read(thread);
-    ran |= clp_tensor_reads_read(thread);
+    waits |= clp_tensor_reads_read(thread);
     clp_engine_stand_still(thread, still);
     if (CLP_UNLIKELY(recorder->watch != NULL) && recorder->blocks.walks == 0)
-        ran |= clp_watch_recorded(recorder->watch);
+        waits |= clp_watch_recorded(recorder->watch);
     if (CLP_UNLIKELY(recorder->engine.has_ranges)) {
         clp_ranges_follow(thread);
         ran = true;
     }
+    if (waits) /* Python code may wait for anything */
+        clp_cpu_time_skip(thread);
+    ran |= waits;
     uint64_t rest = clp_engine_since_event(thread, clp_clock_read(&recorder->clock));
     if (ran || rest < still)
         clp_engine_stand_still(thread, rest);

@@ -10,6 +10,7 @@
 #define SPAN_NANOS 5000
 /* Nothing was seen to become slower by more. What took longer was interrupted. */
 #define SLOWEST 3
+#define TIMES 2 /* that the work is done in a look */
 
 bool clp_pace_make(struct clp_recorder *recorder)
 {
@@ -75,7 +76,7 @@ void clp_pace_begin(struct clp_recorder *recorder, uint64_t usual)
     clp_engine_spread_spans(&recorder->engine);
 }
 
-void clp_pace_look(struct clp_recorder *recorder)
+static void look(struct clp_recorder *recorder)
 {
     struct clp_pace *pace = &recorder->pace;
 
@@ -94,4 +95,13 @@ void clp_pace_look(struct clp_recorder *recorder)
     recorder->engine.costs.pace = clp_pace_mean(recorder);
     if (recorder->live.header != NULL)
         recorder->live.header->costs.pace = recorder->engine.costs.pace;
+}
+
+uint64_t clp_pace_look(struct clp_recorder *recorder)
+{
+    uint64_t start = clp_clock_read(&recorder->clock), most = SLOWEST * TIMES * recorder->pace.usual;
+
+    look(recorder);
+    uint64_t ticks = clp_clock_read(&recorder->clock) - start;
+    return ticks < most ? ticks : most;
 }

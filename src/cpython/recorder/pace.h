@@ -25,8 +25,8 @@ static inline bool clp_pace_is_due(const struct clp_recorder *recorder, uint64_t
     return now >= recorder->engine.pace_next && recorder->pace.usual != 0;
 }
 
-/* Looks once, and sets costs.pace. Runs no Python code. */
-void clp_pace_look(struct clp_recorder *recorder);
+/* Looks once, and sets costs.pace. Runs no Python code. Returns the ticks that it took, without interruptions. */
+uint64_t clp_pace_look(struct clp_recorder *recorder);
 
 /* The mean of what was seen, in terms of CLP_PACE_ONE; 0: nobody has looked. */
 static inline int64_t clp_pace_mean(const struct clp_recorder *recorder)

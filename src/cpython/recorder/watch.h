@@ -24,6 +24,13 @@ struct clp_watch {
     int32_t line;                        /* the line of the file; -1: before the first */
 };
 
+/* Is there anything to do for clp_watch_read? */
+static inline bool clp_watch_wants(const struct clp_watch *watch, const struct clp_thread *thread)
+{
+    return __atomic_load_n(&watch->wanted, __ATOMIC_RELAXED) != 0 ||
+           (watch->stop != NULL && thread->engine->rss > watch->limit);
+}
+
 /* Call this when resident memory was read for an event of the thread, before the event is recorded. */
 void clp_watch_read(struct clp_watch *watch, const struct clp_thread *thread, uint64_t now);
 
