@@ -242,14 +242,16 @@ static bool check_name(PyObject *text, const char *what)
 static PyObject *module_counter(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"name", "read", "unit", "every", NULL};
-    PyObject *name, *read, *unit = NULL, *title = NULL;
-    double every = 100e-6;
+    PyObject *name, *read, *unit = NULL, *seconds = Py_None, *title = NULL;
 
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "UO|$Ud:counter", names, &name, &read, &unit, &every) ||
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "UO|$UO:counter", names, &name, &read, &unit, &seconds) ||
         !check_name(name, "name") || (unit != NULL && !check_name(unit, "unit")))
         return NULL;
-    if (PyUnicode_GET_LENGTH(name) == 0 || !(every >= 0 && every < 1e9)) {
+    double every = seconds != Py_None ? PyFloat_AsDouble(seconds) : CLP_COUNTER_BY_COST;
+    if (every == -1 && PyErr_Occurred())
+        return NULL;
+    if (PyUnicode_GET_LENGTH(name) == 0 || (seconds != Py_None && !(every >= 0 && every < 1e9))) {
         PyErr_SetString(PyExc_ValueError, "clineprof: a counter has a name, and every is a number of seconds");
         return NULL;
     }
@@ -300,10 +302,11 @@ static PyMethodDef module_methods[] = {
     {"checkpoint", module_checkpoint, METH_NOARGS,
      "checkpoint()\n--\n\nEnds an epoch under ckernprof --leaks=checkpoints. Otherwise does nothing."},
     {"counter", CLP_C_FUNCTION(module_counter), METH_VARARGS | METH_KEYWORDS,
-     "counter(name, read, *, unit='', every=0.0001)\n--\n\n"
+     "counter(name, read, *, unit='', every=None)\n--\n\n"
      "Counts a number of the program's own beside times: the report says by how much it changed while each line ran.\n"
      "read() returns the number, an int or a float, which is rounded; or read is a capsule of a C function\n"
-     "int64_t (*)(void). It is called when a line that took `every` seconds or more has ended. A name that has a\n"
+     "int64_t (*)(void). It is called when a line has ended, as often as its cost allows: behind each line where it is\n"
+     "cheap. With `every` it is called when a line that took so many seconds or more has ended. A name that has a\n"
      "counter already gets the new function. There may be four.\n\n"
      "What read() raises now is raised; later it ends the counter, and the run says so."},
     {"tracers", module_tracers, METH_NOARGS,

@@ -97,6 +97,12 @@ enum clp_tally {
 
 #define CLP_TALLY_NAME 48 /* bytes of a counter's name and unit, with the 0 behind it */
 
+/* When the budget of one of the program's counters was spent (tallies.h). */
+struct clp_counter_unread {
+    uint64_t ticks; /* of the times that are over */
+    uint64_t since; /* by the clock; 0: it is not spent now */
+};
+
 /* Where the tallies that the program does not have come from. */
 enum clp_tally_source { CLP_TALLY_SOURCE_IO = 1, CLP_TALLY_SOURCE_FAULTS = 2, CLP_TALLY_SOURCE_SWITCHES = 4 };
 

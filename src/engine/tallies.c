@@ -2,6 +2,12 @@
 #include "tallies.h"
 #include <string.h>
 
+/* A line that lasts so many times as long as a read hardly becomes longer. The reads behind shorter ones take half as long
+ * as all lines, at most. A line that waited for a processor adds little, because reads take processor time. */
+#define LONG_LINE 4
+#define PART_OF_LINE 2
+#define MOST_OF_LINE 8 /* the part of all that may be saved up */
+
 uint32_t clp_tally_sources_named(const char *names)
 {
     static const char *const known[] = {"io", "faults", "switches"};
@@ -43,4 +49,30 @@ void clp_tallies_note(struct clp_tally_cell *cell, enum clp_tally first, size_t 
             cell->sums[first + i] += values[i] - last[i];
         last[i] = values[i];
     }
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+bool clp_tallies_afford(struct clp_tally_budget *budget, uint64_t length, uint64_t cost)
+{
+    uint64_t more = smaller(length / PART_OF_LINE, budget->most / MOST_OF_LINE);
+
+    budget->left = smaller(budget->left + more, budget->most);
+    if (length / LONG_LINE >= cost) {
+        budget->spent &= budget->left < budget->most / 2;
+        return true;
+    }
+    budget->spent |= cost > budget->left;
+    if (budget->spent)
+        return false;
+    budget->left -= cost;
+    return true;
+}
+
+uint64_t clp_tallies_shortest(const struct clp_tally_budget *budget, uint64_t cost)
+{
+    return budget->spent ? LONG_LINE * cost : 0;
 }

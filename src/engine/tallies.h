@@ -29,4 +29,24 @@ struct clp_tally_cell *clp_tallies_of_top(const struct clp_thread *thread);
 void clp_tallies_note(struct clp_tally_cell *cell, enum clp_tally first, size_t count, const int64_t *values,
                       int64_t *last);
 
+/* How long a number may be read behind lines that are short beside such a read. All lines that are looked at add to it.
+ * Once it is spent, only long lines are looked at, until half of it is there again. Ticks. */
+struct clp_tally_budget {
+    uint64_t left;
+    uint64_t most; /* that may be saved up */
+    bool spent;
+};
+
+/* Is a number to be read behind a line of `length` ticks, if that costs `cost`? Then it is counted as read. */
+bool clp_tallies_afford(struct clp_tally_budget *budget, uint64_t length, uint64_t cost);
+
+/* For how many ticks up to `now` such a budget was spent. */
+static inline uint64_t clp_counter_unread_until(const struct clp_counter_unread *unread, uint64_t now)
+{
+    return unread->ticks + (unread->since != 0 && now > unread->since ? now - unread->since : 0);
+}
+
+/* The shortest line after which the number is read. Ticks. */
+uint64_t clp_tallies_shortest(const struct clp_tally_budget *budget, uint64_t cost);
+
 #endif

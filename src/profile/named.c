@@ -87,11 +87,26 @@ struct clp_named_outside clp_named_outside(struct clp_profile_meta *meta, size_t
     return all[device];
 }
 
-void clp_named_add_outside(struct clp_profile_meta *into, const struct clp_profile_meta *from,
+uint64_t *clp_named_unread(struct clp_profile_meta *meta, size_t counter)
+{
+    uint64_t *const all[CLP_TALLY_COUNTERS] = {&meta->counter1_unread, &meta->counter2_unread, &meta->counter3_unread,
+                                               &meta->counter4_unread};
+
+    return all[counter];
+}
+
+void clp_named_add_meta(struct clp_profile_meta *into, const struct clp_profile_meta *from,
                            const struct clp_named_places *places)
 {
     struct clp_profile_meta other = *from;
 
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS; i++) {
+        size_t place = places->items[CLP_NAMED_COUNTER + i];
+        if (place == CLP_NAMED)
+            continue;
+        uint64_t *to = clp_named_unread(into, place - CLP_NAMED_COUNTER);
+        *to = clp_measures_sum(*to, *clp_named_unread(&other, i));
+    }
     for (size_t i = 0; i < CLP_DEVICES; i++) {
         size_t place = places->items[CLP_NAMED_DEVICE + i];
         if (place == CLP_NAMED)

@@ -16,6 +16,9 @@
 /* The name at a place in the profile's meta; NULL: nothing is there. */
 char **clp_named_name(struct clp_profile_meta *meta, size_t place);
 
+/* For how many nanoseconds a counter was not read behind short lines; in the profile's meta. */
+uint64_t *clp_named_unread(struct clp_profile_meta *meta, size_t counter);
+
 /* What was allocated on the device at a place while no line ran, and what was freed. */
 struct clp_named_outside {
     uint64_t *allocated, *freed; /* in the profile's meta */
@@ -37,8 +40,9 @@ struct clp_named_places {
 clp_status clp_named_place(struct clp_profile *into, const struct clp_profile_meta *from,
                            struct clp_named_places *places);
 
-/* Adds to the meta of `into` what `from` has of devices outside the lines, at these places. */
-void clp_named_add_outside(struct clp_profile_meta *into, const struct clp_profile_meta *from,
+/* Adds to the meta of `into` what `from` has of devices outside the lines and of counters that were not read, at these
+ * places. */
+void clp_named_add_meta(struct clp_profile_meta *into, const struct clp_profile_meta *from,
                            const struct clp_named_places *places);
 
 /* Moves the numbers of a line to these places. */

@@ -193,6 +193,8 @@ struct clp_profile_meta {
     uint64_t has_faults;  /* 1: page faults were counted (--counters faults) */
     uint64_t has_switches; /* 1: context switches were counted (--counters switches) */
     char *counter1, *counter2, *counter3, *counter4; /* the program's own counters: "energy (mJ)" */
+    uint64_t counter1_unread, counter2_unread, counter3_unread, counter4_unread; /* nanoseconds in which they were not
+                                                                        * read behind short lines */
     char *device1, *device2, *device3, *device4; /* the devices whose tensors were counted: "cpu", "cuda:0" */
     uint64_t device1_outside, device2_outside, device3_outside, device4_outside; /* bytes that were allocated .. */
     uint64_t device1_outside_freed, device2_outside_freed, device3_outside_freed, device4_outside_freed; /* .. and freed
@@ -253,6 +255,10 @@ struct clp_profile_meta {
     X(counter2, TEXT)               \
     X(counter3, TEXT)               \
     X(counter4, TEXT)               \
+    X(counter1_unread, ASKED)       \
+    X(counter2_unread, ASKED)       \
+    X(counter3_unread, ASKED)       \
+    X(counter4_unread, ASKED)       \
     X(device1, TEXT)                \
     X(device2, TEXT)                \
     X(device3, TEXT)                \

@@ -474,7 +474,7 @@ clp_status clp_profile_merge(struct clp_profile *into, const struct clp_profile 
         begin_spread(into);
     if (clp_named_place(into, &from->meta, &joining.named) != CLP_OK)
         return CLP_NO_MEMORY;
-    clp_named_add_outside(&into->meta, &from->meta, &joining.named);
+    clp_named_add_meta(&into->meta, &from->meta, &joining.named);
     if (merge_functions(into, from, &joining) != CLP_OK || merge_files(into, from) != CLP_OK)
         return CLP_NO_MEMORY;
     for (size_t i = 0; i < from->series_count; i++) {

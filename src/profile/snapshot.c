@@ -62,7 +62,8 @@ static void set_cpu(const struct clp_cpu_cell *cell, double nanos_per_tick, stru
     measures->queue = smaller(nanos((double)cell->queue, nanos_per_tick), measures->wait);
     measures->cpu = measures->self - measures->wait;
     measures->gc_wait = smaller(nanos((double)cell->gc_wait, nanos_per_tick), smaller(measures->wait, measures->gc));
-    measures->gc_queue = smaller(nanos((double)cell->gc_queue, nanos_per_tick), smaller(measures->queue, measures->gc_wait));
+    measures->gc_queue = smaller(nanos((double)cell->gc_queue, nanos_per_tick),
+                                 smaller(measures->queue, measures->gc_wait));
 }
 
 #define CLP_SET_DEVICE(n, tensors)                                            \

@@ -437,6 +437,26 @@ static void add_how_tensors_were_read(struct report *report)
                          "PyTorch's statistics could not be read to the end: later changes are missing.\n");
 }
 
+/* Says so if counters of the program's were not read behind short lines. */
+static void add_unread_counters(struct report *report)
+{
+    struct clp_profile_meta meta = report->profile->meta; /* a copy, of which nothing is changed */
+
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS; i++) {
+        const char *name = *clp_named_name(&meta, CLP_NAMED_COUNTER + i);
+        double unread = (double)*clp_named_unread(&meta, i);
+        if (name == NULL || unread == 0)
+            continue;
+        clp_buf_add_text(report->out, "Counter ");
+        clp_escape_add_text(report->out, name);
+        clp_buf_add_text(report->out, ": for ");
+        clp_number_add_time(report->out, unread);
+        clp_buf_add_text(report->out,
+                         " lines were too short to read it behind each. What they changed belongs to the next long line,\n"
+                         "or cancelled out. clineprof.counter(.., every=0) reads it behind each line.\n");
+    }
+}
+
 /* Adds what devices did for no line. */
 static void add_devices(struct report *report)
 {
@@ -551,6 +571,7 @@ static clp_status add_report(struct report *report)
     if (report->profile->gc_apart && !report->options->no_details)
         add_collections(report);
     if (!report->options->no_details) {
+        add_unread_counters(report);
         add_tensors_outside(report);
         add_how_tensors_were_read(report);
     }

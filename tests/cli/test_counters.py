@@ -6,8 +6,10 @@ import os
 import re
 import sys
 import textwrap
+import time
 
 import clineprof
+import msgpack
 import pytest
 from harness import BUILD, TRACER, ckernprof, clean_environment, run, run_ckernprof, run_viewer, steady, tried_again
 
@@ -163,7 +165,7 @@ OWN = """
     steps = level = 0
     def read_level():
         return level + 0.4
-    clineprof.counter("steps", lambda: steps)
+    clineprof.counter("steps", lambda: steps, EVERY)
     clineprof.counter("level", read_level, unit="cm")
     @profile
     def main():
@@ -178,9 +180,75 @@ OWN = """
 """
 
 
+def test_each_short_line_counts_where_that_costs_little(tmp_path):
+    profile, _ = profiled(tmp_path, OWN.replace(", EVERY", ""))
+    found = sums(profile, "counter1", "counter2")
+    assert [found[label] for label in ("long", "short", "up", "down")] == [(15, 0), (3, 0), (0, 70), (0, -20)]
+    assert sum(changes[0] for changes in found.values()) == 18 and profile.meta["counter1_unread"] == 0
+
+
+def test_what_cancels_out_is_seen(tmp_path):
+    profile, _ = profiled(tmp_path, """
+    import clineprof
+    queue = []
+    clineprof.counter("queued", lambda: len(queue))
+    @profile
+    def main():
+        for _ in range(200):
+            queue.append(1)  # in
+            x = 1
+            queue.pop()  # out
+    main()
+    """)
+    found = sums(profile, "counter1", "counter1_most")
+    assert found["in"] == (200, 1) and found["out"] == (-200, 0)
+
+
+DEAR = """
+    import clineprof, time
+    n = 0
+    def read():
+        time.sleep(0.01)
+        return n
+    clineprof.counter("n", read, unit="pieces")
+    @profile
+    def main():
+        global n
+        for _ in range(100):
+            n += 1
+            n -= 1
+        n = 70; time.sleep(0.1)  # long
+    main()
+"""
+
+
+def test_a_counter_that_costs_much_is_read_behind_long_lines_and_says_so(tmp_path):
+    """A call takes 10 ms. The first eight teach that, and the next short line is not read. The long one is."""
+    began = time.monotonic_ns()
+    profile, _ = profiled(tmp_path, DEAR)
+    wall = time.monotonic_ns() - began
+    found = sums(profile, "counter1", "counter1_most")
+    assert found["long"][1] == 70 and sum(changes[0] for changes in found.values()) == 70
+    assert found["long"][0] >= 69  # the last short line that was read may have had its 1
+    unread = profile.meta["counter1_unread"]
+    assert 90e6 < unread < wall
+    told = run_viewer(["prog.py.lprof"], tmp_path).out
+    assert "\nCounter n (pieces): for " in told and "every=0" in told
+    page = run_viewer(["--format", "html", "prog.py.lprof"], tmp_path).out
+    assert "n (pieces): for " in page
+
+
+def test_every_0_reads_it_behind_each_line(tmp_path):
+    profile, _ = profiled(tmp_path, DEAR.replace("0.01", "0.001").replace('"pieces"', '"pieces", every=0'))
+    found = sums(profile, "counter1")
+    assert found["long"] == (70,) and profile.meta["counter1_unread"] == 0
+    changes = {line.text.strip(): line.counter1 for f in profile.functions for line in f.lines}
+    assert (changes["n += 1"], changes["n -= 1"]) == (100, -100)
+
+
 @tried_again
 def test_counters_of_the_program(tmp_path):
-    profile, _ = profiled(tmp_path, OWN)
+    profile, _ = profiled(tmp_path, OWN.replace("EVERY", "every=100e-6"))
     found = sums(profile, "counter1", "counter1_most", "counter2", "counter2_most")
     assert found["up"][2:] == (70, 70) and found["down"][2:] == (-20, 50)
     assert sum(changes[0] for changes in found.values()) == 18
@@ -314,9 +382,13 @@ def test_merging_keeps_counters_apart(tmp_path):
         {name}()
         """))
         assert run_ckernprof(["-l", f"{name}.py"], tmp_path).code == 0
+        made = msgpack.unpackb((tmp_path / f"{name}.py.lprof").read_bytes())
+        made["meta"].update({"counter1_unread": 5, "counter2_unread": 7})
+        (tmp_path / f"{name}.py.lprof").write_bytes(msgpack.packb(made))
     assert run_viewer(["merge", "-o", "both.lprof", "one.py.lprof", "two.py.lprof"], tmp_path).code == 0
     both = clineprof.load(tmp_path / "both.lprof")
     assert [both.meta.get(f"counter{i}") for i in range(1, 5)] == ["a", "b", "c", None]
+    assert [both.meta.get(f"counter{i}_unread", 0) for i in range(1, 5)] == [5, 12, 7, 0]
     values = {f.name: [sum(f[f"counter{i}"]) for i in range(1, 5)] for f in both.functions}
     assert values == {"one": [1, 20, 0, 0], "two": [0, 1, 20, 0]}
 

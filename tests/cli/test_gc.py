@@ -346,7 +346,8 @@ def with_clocks(folder, **more):
 
 
 @pytest.mark.parametrize("known_waits, lines, collector", [
-    ({"gc_wait": [2, 0], "gc_queue": [1, 0]}, ["2000.0 1000.0 1000.0 1000.0 2000.0 0.0", "2000.0 1000.0 1000.0 1000.0 1000.0 1000.0"],
+    ({"gc_wait": [2, 0], "gc_queue": [1, 0]},
+     ["2000.0 1000.0 1000.0 1000.0 2000.0 0.0", "2000.0 1000.0 1000.0 1000.0 1000.0 1000.0"],
      "4000.0 2000.0 2000.0 1000.0 0.0 0.0"),
     # a file that does not say what waiting was the collector's: as much of it as was no processor time
     ({}, ["2000.0 0.0 2000.0 2000.0 2000.0 0.0", "2000.0 1000.0 1000.0 1000.0 1000.0 1000.0"],

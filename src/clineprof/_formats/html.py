@@ -108,6 +108,7 @@ class _View:
         yield "Cost of profiling", _cost(meta, self.options["raw_times"]), 0
         yield "Memory", _exactness(meta) if self.memory else "", 0
         yield "Garbage collection", _outside(meta), 0
+        yield "Counters", _unread(meta), 0
         yield "Tensors outside the lines", _tensors_outside(meta), 0
         yield "Tensors of CUDA devices", TENSORS_READ[min(meta.get("tensors_read", 0), 2)], 0
 
@@ -190,6 +191,13 @@ def _outside(meta):
     if meta.get("gc_cleared"):
         told.append("the program cleared gc.callbacks: later collections are missing")
     return "; ".join(told)
+
+
+def _unread(meta):
+    """Which counters of the program's were not read behind short lines, and for how long."""
+    return "; ".join("%s: for %s lines were too short to read it behind each; every=0 does so all the same"
+                     % (texts.plain(meta[name]), texts.time(meta[name + "_unread"]))
+                     for name in ("counter1", "counter2", "counter3", "counter4") if meta.get(name + "_unread"))  # fmt: skip
 
 
 def _tensors_outside(meta):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler_run.h"
+#include "engine/tallies.h"
 #include "heap/heap_results.h"
 #include "profile/snapshot.h"
 #include "cpython/recorder/gc_calls.h"
@@ -126,7 +127,7 @@ static void start_header(const struct clp_profiler *self, struct clp_live_header
     header->cpu = !self->window.cpu ? 0 : recorder->with_queue ? 2 : 1;
     header->tallies = self->window.tallies;
     header->called = self->window.called;
-    clp_program_counters_titles(header->counters);
+    clp_program_counters_fill(header);
     clp_devices_names(header->devices);
     header->device_time = counts_device_time(&self->window);
     clp_identity_here(&header->who);
@@ -347,12 +348,18 @@ bool clp_profiler_counts_called(PyObject *profiler)
 
 /* ---- snapshots ---- */
 
-static clp_status fill_counters(struct clp_profile *profile)
+static clp_status fill_counters(const struct clp_clock *clock, struct clp_profile *profile)
 {
+    double nanos_per_tick = clp_clock_nanos_per_tick(clock);
+    uint64_t now = clp_clock_read(clock);
     char titles[CLP_TALLY_COUNTERS][CLP_TALLY_NAME];
     clp_status status = CLP_OK;
 
     clp_program_counters_titles(titles);
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS; i++) {
+        const struct clp_counter_unread unread = clp_program_counters_unread(i);
+        *clp_named_unread(&profile->meta, i) = (uint64_t)((double)clp_counter_unread_until(&unread, now) * nanos_per_tick);
+    }
     for (size_t i = 0; i < CLP_TALLY_COUNTERS && status == CLP_OK; i++)
         status = clp_profile_set_text(profile, clp_named_name(&profile->meta, CLP_NAMED_COUNTER + i),
                                       titles[i][0] != 0 ? titles[i] : NULL);
@@ -415,7 +422,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     if (status == CLP_OK)
         status = clp_profile_set_text(profile, &meta->python, version);
     if (status == CLP_OK)
-        status = fill_counters(profile);
+        status = fill_counters(&recorder->clock, profile);
     if (status == CLP_OK)
         status = fill_devices(&self->window, profile);
     if (status == CLP_OK)

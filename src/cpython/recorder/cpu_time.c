@@ -81,12 +81,12 @@ uint64_t clp_cpu_time_read(struct clp_thread *thread)
     return note(thread, clp_thread_cpu_nanos());
 }
 
-void clp_cpu_time_skip(struct clp_thread *thread)
+void clp_cpu_time_skip(struct clp_thread *thread, uint64_t waited)
 {
     const struct clp_recorder *recorder = clp_recorder_of(thread);
 
     if (recorder->with_cpu != 0)
-        clp_waiting_skip(thread, clp_clock_read(&recorder->clock),
+        clp_waiting_skip(thread, clp_clock_read(&recorder->clock) - waited,
                          clp_clock_ticks(&recorder->clock, (double)clp_thread_cpu_nanos()));
 }
 

@@ -19,8 +19,8 @@ void clp_cpu_time_begin(struct clp_thread *thread);
  * top has waited. */
 uint64_t clp_cpu_time_read(struct clp_thread *thread);
 
-/* Leaves out what has passed since the last read, because it is in no time. */
-void clp_cpu_time_skip(struct clp_thread *thread);
+/* Leaves out what has passed since the last read, because it is in no time, but for `waited` ticks of waiting. */
+void clp_cpu_time_skip(struct clp_thread *thread, uint64_t waited);
 
 /* Reads the processor time of all threads, so that lines which are running have their waiting up to now. */
 void clp_cpu_time_look(struct clp_recorder *recorder);

@@ -126,7 +126,8 @@ static void set_reading(struct clp_recorder *recorder, uint64_t span)
     int64_t rss = recorder->engine.rss;
     uint64_t start = clp_clock_read(&recorder->clock);
 
-    if (span != UINT64_MAX && read_memory(recorder, &rss, &recorder->file_bytes)) /* so that the first line's is no surprise */
+    /* noted, so that a slow first read of a line is known to be one */
+    if (span != UINT64_MAX && read_memory(recorder, &rss, &recorder->file_bytes))
         (void)clp_read_cost_of(&recorder->engine.read_cost, clp_clock_read(&recorder->clock) - start);
     clp_engine_take_up_rss(&recorder->engine, rss, span);
 }
@@ -264,7 +265,8 @@ static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *
 }
 
 /* Does what is done from time to time beside a read. */
-static void work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now, struct clp_moment *moment)
+static void work_beside(struct clp_recorder *recorder, struct clp_thread *thread, uint64_t now,
+                        struct clp_moment *moment)
 {
     struct clp_own_work work = clp_own_work_begin(recorder);
 
@@ -280,8 +282,10 @@ static void read_tallies(struct clp_recorder *recorder, struct clp_thread *threa
 {
     uint64_t length = clp_engine_length(thread, moment->now), start = clp_clock_read(&recorder->clock);
 
-    clp_tally_reads_note(thread);
-    end_read(recorder, &recorder->tally_cost, start, moment);
+    if (length >= recorder->source_span) {
+        clp_tally_reads_note(thread);
+        end_read(recorder, &recorder->tally_cost, start, moment);
+    }
     if (clp_program_counters_note(thread, length) | clp_tensor_reads_note(thread, length, start))
         moment->still++; /* so that clp_recorder_end_slow is called */
 }
@@ -357,7 +361,8 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
 {
     struct clp_recorder *recorder = clp_recorder_of(thread);
     bool ran = recorder->engine.logs_lines && clp_line_log_note(recorder, thread);
-    bool waits = clp_program_counters_read(thread);
+    uint64_t waited = 0;
+    bool waits = clp_program_counters_read(thread, &waited);
 
     waits |= clp_tensor_reads_read(thread);
     clp_engine_stand_still(thread, still);
@@ -368,9 +373,9 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
         ran = true;
     }
     if (waits) /* Python code may wait for anything */
-        clp_cpu_time_skip(thread);
+        clp_cpu_time_skip(thread, waited);
     ran |= waits;
     uint64_t rest = clp_engine_since_event(thread, clp_clock_read(&recorder->clock));
     if (ran || rest < still)
-        clp_engine_stand_still(thread, rest);
+        clp_engine_stand_still(thread, rest - waited);
 }

@@ -32,7 +32,7 @@ bool clp_recorder_init(struct clp_recorder *recorder)
     clp_engine_init(&recorder->engine, &recorder->mem, &recorder->pages);
     clp_views_init(&recorder->views, &recorder->engine, &recorder->view_pages);
     clp_hashmap_init(&recorder->cython.functions, &recorder->mem);
-    recorder->engine.rss_span = recorder->counter_span = recorder->tensor_span = UINT64_MAX;
+    recorder->engine.rss_span = recorder->source_span = recorder->counter_span = recorder->tensor_span = UINT64_MAX;
     recorder->clock = clp_clock_start();
     recorder->started = clp_clock_wall();
     clp_source_cache_init(&recorder->texts, &recorder->mem, &recorder->live);

@@ -167,6 +167,7 @@ struct clp_recorder {
     struct clp_io_file io;
     bool io_failed; /* reading it has failed since the start */
     struct clp_read_cost tally_cost;
+    uint64_t source_span;  /* ticks: the sources are not read for shorter lines; UINT64_MAX: none is read */
     uint64_t counter_span; /* ticks: the program's own counters are not read for shorter lines; UINT64_MAX: there are none */
     uint64_t tensor_span;  /* the same for PyTorch's statistics */
     size_t with_heap;   /* how many windows want the table of live blocks */

@@ -66,12 +66,12 @@ void clp_tally_reads_skip(struct clp_thread *thread)
 
 void clp_tally_reads_set_span(struct clp_recorder *recorder)
 {
-    uint64_t span = clp_clock_ticks(&recorder->clock, LEAST_NANOS);
+    uint64_t span = clp_clock_ticks(&recorder->clock, LEAST_NANOS), by_read = recorder->tally_cost.least / PART_OF_READ;
     uint64_t others = recorder->counter_span < recorder->tensor_span ? recorder->counter_span : recorder->tensor_span;
 
-    if (span < recorder->tally_cost.least / PART_OF_READ)
-        span = recorder->tally_cost.least / PART_OF_READ;
-    clp_engine_set_tally_span(&recorder->engine, recorder->tallies != 0 && span < others ? span : others);
+    span = span < by_read ? by_read : span;
+    recorder->source_span = recorder->tallies != 0 ? span : UINT64_MAX;
+    clp_engine_set_tally_span(&recorder->engine, recorder->source_span < others ? recorder->source_span : others);
 }
 
 /* Sees what a read takes, and lets the calling thread's changes count from now on. */

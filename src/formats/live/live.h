@@ -56,6 +56,7 @@ struct clp_live_header {
     uint32_t called;         /* 1: what lines call was counted */
     uint32_t tallies;        /* which tallies are kept, a sum of enum clp_tally_source */
     char counters[CLP_TALLY_COUNTERS][CLP_TALLY_NAME]; /* the program's own counters; "": none */
+    struct clp_counter_unread unread[CLP_TALLY_COUNTERS]; /* when these were not read behind short lines */
     char devices[CLP_DEVICES][CLP_DEVICE_NAME]; /* whose tensors are counted; "": none */
     uint32_t tensors_read;   /* enum clp_tensors_read */
     uint32_t device_time;    /* 1: the time of devices was counted */

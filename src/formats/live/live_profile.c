@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "live_profile.h"
+#include "engine/tallies.h"
 #include "live_threads.h"
 #include "os/proc.h"
 #include "profile/named.h"
@@ -119,6 +120,14 @@ static double rate_of(const struct clp_live_header *header)
                : header->rough_nanos;
 }
 
+/* Nanoseconds in which a counter was not read behind short lines; 0 where a damaged file says what cannot be. */
+static uint64_t unread_nanos(const struct clp_counter_unread *unread, uint64_t end, double rate)
+{
+    double nanos = (double)clp_counter_unread_until(unread, end) * rate;
+
+    return nanos < 1e18 ? (uint64_t)nanos : 0;
+}
+
 static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
                             struct clp_profile *profile)
 {
@@ -143,6 +152,8 @@ static clp_status fill_meta(const struct clp_live_reader *reader, double rate,
         status = clp_profile_set_text(profile, &meta->tracer, header->tracer);
     if (status == CLP_OK && meta->has_memory && header->memory < CLP_MEMORY_MODES)
         status = clp_profile_set_text(profile, &meta->memory, clp_memory_name(header->memory));
+    for (size_t i = 0; i < CLP_TALLY_COUNTERS && status == CLP_OK; i++)
+        *clp_named_unread(meta, i) = unread_nanos(&header->unread[i], reader->end, rate);
     for (size_t i = 0; i < CLP_TALLY_COUNTERS && status == CLP_OK; i++)
         if (header->counters[i][0] != 0 && memchr(header->counters[i], 0, CLP_TALLY_NAME) != NULL)
             status = clp_profile_set_text(profile, clp_named_name(meta, CLP_NAMED_COUNTER + i), header->counters[i]);

@@ -124,3 +124,30 @@ Test(tallies, merging_and_subtracting)
     cr_expect_eq(into->tallies[1].most[0], 9);
     clp_pool_clear(&pool);
 }
+
+/* Reading costs 10. What may be saved up is 400; a line adds half its length, and 50 at most. */
+Test(tallies, short_lines_are_read_as_long_as_there_is_a_budget)
+{
+    struct clp_tally_budget budget = {.left = 25, .most = 400};
+
+    cr_expect_eq(clp_tallies_shortest(&budget, 10), 0);
+    cr_expect(clp_tallies_afford(&budget, 40, 10), "a long line spends nothing");
+    cr_expect_eq(budget.left, 45);
+    for (int i = 0; i < 7; i++)
+        cr_expect(clp_tallies_afford(&budget, 8, 10), "%d", i);
+    cr_expect_eq(budget.left, 45 + 7 * 4 - 7 * 10);
+    cr_expect_not(clp_tallies_afford(&budget, 8, 10));
+    cr_expect(budget.spent);
+    cr_expect_eq(clp_tallies_shortest(&budget, 10), 40);
+    cr_expect_not(clp_tallies_afford(&budget, 39, 10), "there is enough, but not half of the most");
+    for (int i = 0; i < 3; i++)
+        cr_expect(clp_tallies_afford(&budget, 1000000, 10));
+    cr_expect(budget.spent);
+    cr_expect(clp_tallies_afford(&budget, 1000000, 10));
+    cr_expect_eq(budget.left, 3 + 4 + 19 + 4 * 50);
+    cr_expect_not(budget.spent);
+    cr_expect(clp_tallies_afford(&budget, 0, 10));
+    for (int i = 0; i < 9; i++)
+        cr_expect(clp_tallies_afford(&budget, 1000000, 10));
+    cr_expect_eq(budget.left, 400);
+}

@@ -147,6 +147,7 @@ static void fill_meta(struct clp_profile *to)
     to->meta.others_released = 11;
     to->meta.gc_outside = UINT64_MAX;
     to->meta.gc_outside_runs = 12;
+    to->meta.counter2_unread = UINT64_MAX;
     to->meta.gc_cleared = 1;
     to->meta.has_cpu = to->meta.has_queue = to->meta.has_called = 1;
     to->meta.has_io = to->meta.has_faults = to->meta.has_switches = 1;
