@@ -3,28 +3,30 @@
 #include "callers.h"
 #include "engine/stacks.h"
 #include "names.h"
+#include "own_work.h"
 
 /* Enters a function for the first time in this thread, which makes its counters. The page faults and the time
- * of that are left out of what the thread used. */
+ * of that are left out of what the thread used; clp_recorder_end takes the time off. */
 static struct clp_activation *enter_first(const struct clp_selected *selected,
                                           struct clp_thread *thread, const void *frame,
-                                          uint64_t now)
+                                          struct clp_moment *moment)
 {
+    struct clp_own_work work = clp_own_work_begin(selected->recorder);
     struct clp_thread_use before, after;
 
     clp_thread_get_use(&before);
     if (selected->recorder->names_threads && thread->group == 0)
         clp_names_give(selected->recorder, thread);
     struct clp_activation *activation =
-        clp_engine_enter(thread, selected->function, frame, now);
+        clp_engine_enter(thread, selected->function, frame, moment->now);
     clp_thread_get_use(&after);
     thread->use.faults += after.faults - before.faults;
     thread->use.nanos += after.nanos - before.nanos;
+    moment->still += clp_own_work_take(selected->recorder, work);
     return activation;
 }
 
-/* Enters the body. Returns its activation, or NULL. At the thread's first entry of the function moment->still
- * becomes the time that this took; clp_recorder_end takes it off. */
+/* Enters the body. Returns its activation, or NULL. */
 static struct clp_activation *enter(const struct clp_selected *selected,
                                     struct clp_thread *thread, const void *frame,
                                     struct clp_moment *moment)
@@ -35,12 +37,10 @@ static struct clp_activation *enter(const struct clp_selected *selected,
         clp_epochs_note_call(&selected->recorder->epochs, &selected->recorder->engine.functions,
                              selected->function);
     struct clp_activation *activation =
-        first ? enter_first(selected, thread, frame, moment->now)
+        first ? enter_first(selected, thread, frame, moment)
               : clp_engine_enter(thread, selected->function, frame, moment->now);
 
     clp_recorder_note_code(activation, selected);
-    if (CLP_UNLIKELY(first))
-        moment->still = clp_clock_read(&selected->recorder->clock) - moment->now;
     return activation;
 }
 

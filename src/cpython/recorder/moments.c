@@ -255,6 +255,13 @@ static void put_off(struct clp_moment *moment, uint64_t passed, uint64_t cost)
     moment->still += cost;
 }
 
+static void end_work(const struct clp_recorder *recorder, struct clp_own_work work, struct clp_moment *moment)
+{
+    uint64_t cost = clp_own_work_take(recorder, work);
+
+    put_off(moment, clp_clock_read(&recorder->clock) - work.start, cost);
+}
+
 /* Something was read from `start` until now. Its cost is what such a read usually takes, at most. */
 static void end_read(const struct clp_recorder *recorder, struct clp_read_cost *usual, uint64_t start,
                      struct clp_moment *moment)
@@ -274,8 +281,7 @@ static void work_beside(struct clp_recorder *recorder, struct clp_thread *thread
         check_again(recorder, thread, now);
     if (recorder->watch != NULL)
         clp_watch_read(recorder->watch, thread, now);
-    uint64_t cost = clp_own_work_take(recorder, work);
-    put_off(moment, clp_clock_read(&recorder->clock) - work.start, cost);
+    end_work(recorder, work, moment);
 }
 
 static void read_tallies(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
@@ -329,9 +335,11 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
     else if (thread->light.on)
         clp_light_end_event(thread, now); /* the event has read the clock before */
     if (CLP_UNLIKELY(thread->unhooked)) {
+        struct clp_own_work work = clp_own_work_begin(recorder);
         clp_greenlet_place_hook(&recorder->greenlets, thread);
+        end_work(recorder, work, &moment);
         if (!thread->light.on && !clp_engine_wants_read(thread, now))
-            return (struct clp_moment){now, clp_clock_read(&recorder->clock) - now};
+            return moment;
     }
     if (clp_engine_wants_tallies(thread, now))
         read_tallies(recorder, thread, &moment);
