@@ -143,7 +143,7 @@ HEAD = """import clineprof
 profiler = profile = clineprof.Profiler(memory={memory!r}, tracer={tracer!r})
 """
 TAIL = """
-clineprof.Profile(profiler.snapshot()).write("program.py.lprof")
+profiler.dump("program.py.lprof")
 """
 
 
