@@ -356,7 +356,7 @@ static PyMethodDef module_methods[] = {
      "descendants. kind: 'rss', 'anon', 'pss' or 'uss'. Raises OSError when the process cannot be seen."},
     {"main", module_main, METH_VARARGS,
      "main(kind, words)\n--\n\nRuns the command line `words` of ckernprof (kind 'run') or of the\n"
-     "viewer (kind 'view'). Raises SystemExit with the exit code."},
+     "viewer (kind 'view'). Raises SystemExit with the exit code, or returns an object for sys.exit()."},
     {"interpreter", clp_run_interpreter, METH_VARARGS,
      "interpreter(words, active, usual)\n--\n\nReturns the path of the interpreter that this command line of\n"
      "ckernprof asks for: that of --python; or, with `active`, that of the active virtual environment; or the\n"

@@ -349,7 +349,7 @@ static int outcome_of_exception(struct clp_program_hook hook, struct clp_program
     if (!interrupted)
         return 1;
     clp_program_end_tell_interrupted();
-    return 130;
+    return CLP_INTERRUPTED;
 }
 
 /* Has sys.monitoring set up its events in the frames of the start-up code. Those frames were hidden while the program

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "program_end.h"
 #include "cpython/compat/raised.h"
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,20 @@ void clp_program_end_describe(struct clp_program_end *end)
     clp_raised_give(raised);
 }
 
+#define UNWRITTEN 120 /* the exit code of an interpreter that could not write all of its output */
+
+/* Called by exit(), when the interpreter has finalised. */
+static void end_by_interrupt(int code, void *nothing)
+{
+    (void)nothing;
+    if (code != CLP_INTERRUPTED && code != UNWRITTEN)
+        return;
+    (void)signal(SIGINT, SIG_DFL);
+    (void)kill(getpid(), SIGINT);
+}
+
 /* Runs one line that raises KeyboardInterrupt: the interpreter notes an interruption only of code that it runs
- * itself. */
+ * itself. At sys.exit() it does not look at what it has noted. */
 void clp_program_end_tell_interrupted(void)
 {
     PyObject *names = PyDict_New();
@@ -44,6 +57,7 @@ void clp_program_end_tell_interrupted(void)
     Py_XDECREF(result);
     Py_XDECREF(names);
     PyErr_Clear();
+    (void)on_exit(end_by_interrupt, NULL);
 }
 
 /* Replaces the exit code 0 by `ours`. Called by exit(), when only the buffers of C streams are still to be written. */

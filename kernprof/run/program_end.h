@@ -5,10 +5,12 @@
 
 #include <stdbool.h>
 
+#define CLP_INTERRUPTED 130 /* as an exit code: the program was interrupted, and the process ends by SIGINT */
+
 /* How a program ended. */
 struct clp_program_end {
-    int code;           /* python's exit code: 0, 1, 2 (no such file), or 130 when the program was interrupted and
-                           the interpreter will end by SIGINT; -1: the code is in SystemExit, which is set */
+    int code;           /* python's exit code: 0, 1, 2 (no such file), or CLP_INTERRUPTED; -1: the code is in
+                           SystemExit, which is set */
     bool started;       /* some of the program's code has run; a missing or broken file has none */
     bool refused_words; /* the program ended by sys.exit(2), as argparse does for wrong arguments */
     bool lacks_profile; /* the program ended by a NameError for `profile` */
@@ -18,7 +20,8 @@ struct clp_program_end {
 /* Fills the fields about the exception from the one that is set, which stays set. */
 void clp_program_end_describe(struct clp_program_end *end);
 
-/* Makes the interpreter end by SIGINT after finalising, as it does when code that it ran itself was interrupted. */
+/* Makes the process end by SIGINT after the interpreter has finalised, as python does when the program was interrupted:
+ * if the main script now ends, or if it calls sys.exit(CLP_INTERRUPTED). */
 void clp_program_end_tell_interrupted(void);
 
 /* Makes the process exit with this code. If the program has failed, the process keeps the program's own code. */

@@ -381,13 +381,16 @@ static void pause_recording(void *data)
         clp_cprofile_disable(run->recording.profiler);
 }
 
-/* Turns the code of struct clp_program_end into the result of clp_run_main: NULL with SystemExit set, or None. */
+/* Turns the code of struct clp_program_end into the result of clp_run_main: NULL with SystemExit set; or an object for
+ * sys.exit(), because PYTHONINSPECT would show a traceback of SystemExit. */
 static PyObject *end(int code)
 {
     if (code < 0)
         return NULL; /* the program's own SystemExit */
-    if (code == 0 || code == 130)
-        Py_RETURN_NONE; /* not SystemExit, whose traceback PYTHONINSPECT would show */
+    if (code == CLP_INTERRUPTED)
+        return PyLong_FromLong(code);
+    if (code == 0)
+        Py_RETURN_NONE;
     return clp_console_exit(code);
 }
 

@@ -7,8 +7,8 @@
 #include "cpython/compat/compat.h"
 
 /* Profiles a program, as the command line says. profiler_type is the type Profiler. Returns NULL with SystemExit set,
- * which holds the exit code. Returns None when the exit code is 0, and when the program was interrupted (Ctrl-C),
- * which the interpreter knows then. */
+ * which holds the exit code; or an object for sys.exit(): None when the exit code is 0, CLP_INTERRUPTED when the program
+ * was interrupted (Ctrl-C), which the interpreter knows then. */
 PyObject *clp_run_main(PyObject *profiler_type, PyObject *words);
 
 /* interpreter(words, active, usual) in Python: the path of the interpreter that the command line asks for

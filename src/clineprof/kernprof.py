@@ -11,8 +11,8 @@ LAUNCH = os.path.join(os.path.dirname(os.path.abspath(_boot.__file__)), "launch.
 
 
 def main(args=None):
-    """Runs the command line and exits. If `args` are given, they are run in another process, because the program may
-    change anything in its process. Raises SystemExit if that process fails."""
+    """Runs the command line, and returns an object for sys.exit(). If `args` are given, they are run in another process,
+    because the program may change anything in its process. Raises SystemExit if that process fails."""
     if args is not None:
         return _run_apart(["ckernprof", *args])
     core = _boot.load("ckernprof")
@@ -21,7 +21,7 @@ def main(args=None):
     python = core.interpreter(words, __name__ != "__main__" and not _is_active(), sys.executable)
     if python != sys.executable:
         _become(python, words[1:])
-    core.main("run", words)
+    return core.main("run", words)
 
 
 def _is_active():
@@ -54,7 +54,7 @@ def _run_apart(words):
         sys.stdout.write(ended.stdout)
         sys.stderr.write(ended.stderr)
     if ended.returncode:
-        raise SystemExit(ended.returncode)
+        raise SystemExit(ended.returncode if ended.returncode > 0 else 128 - ended.returncode)  # a signal, as in a shell
 
 
 def __getattr__(name):

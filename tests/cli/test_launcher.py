@@ -11,6 +11,7 @@ import sysconfig
 import venv
 
 import pytest
+from harness import clean_environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CLINEPROF_BUILD", ROOT / "build")).resolve()
@@ -225,6 +226,51 @@ def test_the_installed_command_obeys_the_active_environment(command, show, tmp_p
     (tmp_path / "it.py").write_text("profile(lambda: 1)()")
     ended = run(command, "-l", "it.py", cwd=tmp_path, **environment)
     assert ended.stdout.splitlines()[-1] == f"{command.with_name('clineprof')} -mt it.py.lprof"
+
+
+WAYS_TO_END = {
+    "well": "f()",
+    "by sys.exit": "sys.exit()",
+    "with a number": "sys.exit(3)",
+    "with a text": "sys.exit('no more')",
+    "by an exception": "1 / 0",
+    "at once": "os._exit(4)",
+    "by a signal": "os.kill(os.getpid(), signal.SIGTERM)",
+    "by Ctrl-C": "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
+    "by Ctrl-C that is caught": "try: signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: sys.exit(5)",
+    "by Ctrl-C while a thread runs": "threading.Thread(target=f).start(); signal.raise_signal(signal.SIGINT)",
+    "by Ctrl-C at the exit": "atexit.register(signal.raise_signal, signal.SIGINT)",
+    "by Ctrl-C and an exit within": "atexit.register(print, 'bye'); raise KeyboardInterrupt",
+    "by Ctrl-C and a failing exit": "atexit.register(int, 'one'); raise KeyboardInterrupt",
+    "by Ctrl-C with a handler": "signal.signal(signal.SIGINT, lambda *_: sys.exit(6)); os.kill(os.getpid(), signal.SIGINT)",
+    "before it begins": "1 +",
+    "with a closed output": "print(1); os.close(1)",
+    "by Ctrl-C with a closed output": "atexit.register(os.close, 1); atexit.register(print, 1); raise KeyboardInterrupt",
+}
+
+
+@pytest.mark.parametrize("way, program", [
+    *((way, "script") for way in WAYS_TO_END), *(("by Ctrl-C", program) for program in ("module", "code", "input"))])
+def test_the_installed_command_ends_as_python_does(command, way, program, tmp_path):
+    """By its own name, and as `python -m clineprof.kernprof`."""
+    text = "import atexit, os, signal, sys, threading, time\ndef f(): pass\n" + WAYS_TO_END[way] + "\n"
+    (tmp_path / "it.py").write_text(text)
+    words = {"script": ["it.py"], "module": ["-m", "it"], "code": ["-c", text], "input": ["-"]}[program]
+    python = command.with_name("python")
+    environment = clean_environment({"VIRTUAL_ENV": str(python.parent.parent)})
+    ends = []
+    for start in [python], [command, "-lqq"], [python, "-m", "clineprof.kernprof", "-lqq"]:
+        ended = subprocess.run([*start, *words], cwd=tmp_path, env=environment, input=text, text=True,
+                               capture_output=True)
+        ends.append((ended.returncode, ended.stderr))
+    assert ends[1:] == [ends[0]] * 2
+
+
+def test_a_program_that_calls_main_gets_the_code_of_a_shell_for_an_interrupted_run(command, tmp_path):
+    (tmp_path / "it.py").write_text("raise KeyboardInterrupt\n")
+    call = "import clineprof.kernprof as k; k.main(['-lqq', 'it.py'])"
+    ended = run(command.with_name("python"), "-c", call, cwd=tmp_path)
+    assert ended.returncode == 130 and ended.stderr.endswith("\nKeyboardInterrupt\n")
 
 
 @pytest.mark.parametrize("named", ["", "link"])
