@@ -18,7 +18,7 @@ struct recording {
     struct clp_mem mem;
     struct clp_recording recording;
     struct clp_profile profile; /* as gathered last */
-    PyObject *outfile; /* owned str; NULL: there is no live file */
+    PyObject *outfile; /* owned str; NULL: no live file lies beside it */
     PyObject *family;  /* owned str; NULL: the process is counted alone */
 };
 
@@ -46,8 +46,8 @@ static void begin(struct clp_recording *recording, const char *outfile, const ch
     if (recording->is_first)
         clp_file_clean(outfile);
     clp_recording_begin(recording, wish);
-    if (recording->live.live == NULL)
-        recording->family.token = 0;
+    if (!clp_recording_has_name(recording))
+        recording->family.token = 0; /* the family's files lie beside the outfile */
 }
 
 /* Fills `outfile` and `family`, the attributes that Python sees. False with an exception set. */
@@ -55,7 +55,7 @@ static bool note_names(struct recording *self)
 {
     struct clp_buf family;
 
-    if (self->recording.live.live == NULL)
+    if (!clp_recording_has_name(&self->recording))
         return true;
     clp_buf_init(&family, &self->mem);
     clp_run_id_add(&family, self->recording.family);
@@ -230,7 +230,7 @@ static PyMethodDef methods[] = {
 static PyMemberDef members[] = {
     {"outfile", T_OBJECT, offsetof(struct recording, outfile), READONLY,
      "The path of the profile; the live file lies beside it. It is not the path that was asked for if another\n"
-     "process uses that. None: there is no live file."},
+     "process uses that. None: there is no live file, or it is in the temporary folder."},
     {"family", T_OBJECT, offsetof(struct recording, family), READONLY,
      "The name of the run of several processes. None: this process is counted alone."},
     {NULL, 0, 0, 0, NULL},
@@ -241,8 +241,9 @@ static PyType_Slot slots[] = {
      "Recording(profiler, outfile, rights, command, family=None, own_name=False, is_server=False,\n"
      "leads=None)\n--\n\n"
      "Keeps the counts of a Profiler in a live file, with these rights, until the end. The live file lies beside\n"
-     "the outfile, an absolute path. The counts stay in memory if the outfile is None, if the file cannot be made\n"
-     "(a message says so), if the profiler has selected functions already, or if another one has a live file.\n"
+     "the outfile, an absolute path, or in the temporary folder if it cannot be made there (a message says so). The\n"
+     "counts stay in memory if the outfile is None, if neither folder takes the file (a message says so), if the\n"
+     "profiler has selected functions already, or if another one has a live file.\n"
      "command: the program's command line, for readers. family: the name of the run of several processes in which\n"
      "this one takes part; \"\" begins a new run; None: it is counted alone. own_name: the outfile gets the process's\n"
      "number in its name. is_server: the process only forks others. leads: it is the first process of the run `family`,\n"

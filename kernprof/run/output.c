@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char me[] = CLP_RUN_NAME;
@@ -35,15 +36,23 @@ static bool goes_to_output(const struct clp_run_options *options)
     return options->outfile != NULL && strcmp(options->outfile, "-") == 0;
 }
 
-/* Names the output, by an absolute path, because the program may change its working directory. Where nobody can tell that
- * directory, the path begins with "./". */
+/* Appends the working directory with a slash at its end. Where nobody can tell that directory, it is "./". */
+static void add_folder(struct clp_buf *out)
+{
+    char folder[PATH_MAX];
+
+    if (getcwd(folder, sizeof folder) == NULL)
+        (void)strcpy(folder, ".");
+    clp_buf_add_format(out, "%s%s", folder, strcmp(folder, "/") == 0 ? "" : "/");
+}
+
+/* Names the output, by an absolute path, because the program may change its working directory. */
 static void name_outfile(struct clp_run *run)
 {
     const char *name = goes_to_output(&run->options) ? NULL : run->options.outfile;
-    char folder[PATH_MAX];
 
     if (name == NULL || name[0] != '/')
-        clp_buf_add_format(&run->recording.outfile, "%s/", getcwd(folder, sizeof folder) != NULL ? folder : ".");
+        add_folder(&run->recording.outfile);
     if (name != NULL) {
         clp_naming_add_pattern(&run->recording.outfile, name);
         return;
@@ -75,19 +84,44 @@ static bool take_output(struct clp_run *run)
     return true;
 }
 
-/* Is the fault one of the disk (full, read-only, no right to write), not a mistyped name? Then the run goes on, and the
- * temporary folder will get the profile. */
-static bool goes_elsewhere(struct clp_run *run, const struct clp_fault *fault)
+/* Sets the path to a name of its own in the first temporary folder that takes a file. False, with an empty path, when
+ * none does. */
+static bool find_place(const char *outfile, struct clp_buf *path)
 {
-    static const int errors[] = {EROFS, EACCES, EPERM, ENOSPC, EDQUOT};
+    const char *folder;
+    struct clp_fault fault;
 
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        run->unwritable |= fault->os_error == errors[i];
-    if (run->unwritable)
-        clp_console_complain_format(me, "cannot write '%s': %s; the temporary folder gets the profile "
-                                      "at the end, and nothing is saved before that",
-                                    clp_buf_text(&run->recording.outfile), clp_fault_text(fault));
-    return run->unwritable;
+    for (int i = 0; (folder = clp_file_temporary_folder(i)) != NULL; i++) {
+        clp_naming_make_temporary(path, folder, outfile);
+        if (clp_file_probe(clp_buf_text(path), &fault) == CLP_OK)
+            return true;
+    }
+    clp_buf_cut(path, 0);
+    return false;
+}
+
+/* Moves the output, and all files of the run with it, to the temporary folder, if the fault is not a mistyped name. One
+ * line says so. False, after one line of complaint, when the output has no place. */
+static bool go_elsewhere(struct clp_run *run, const struct clp_fault *fault)
+{
+    struct clp_buf *outfile = &run->recording.outfile, path;
+
+    clp_buf_init(&path, outfile->mem);
+    bool wanted = clp_file_may_go_elsewhere(fault->os_error);
+    bool found = wanted && find_place(clp_buf_text(outfile), &path);
+    if (found)
+        clp_console_complain_format(me, "cannot write '%s': %s; the profile goes to '%s'", clp_buf_text(outfile),
+                                    clp_fault_text(fault), clp_buf_text(&path));
+    else
+        clp_console_complain_format(me, "cannot write '%s': %s%s", clp_buf_text(outfile), clp_fault_text(fault),
+                                    wanted ? "; no temporary folder takes the profile either" : "");
+    if (found) {
+        run->recording.rights = CLP_FILE_PRIVATE; /* the script's folder may be closed to others */
+        clp_buf_cut(outfile, 0);
+        clp_buf_add_text(outfile, clp_buf_text(&path));
+    }
+    clp_buf_clear(&path);
+    return found;
 }
 
 bool clp_output_ready(struct clp_run *run)
@@ -97,12 +131,9 @@ bool clp_output_ready(struct clp_run *run)
     name_outfile(run);
     if (goes_to_output(&run->options))
         return take_output(run);
-    if (clp_file_probe(clp_buf_text(&run->recording.outfile), &fault) != CLP_OK &&
-        !goes_elsewhere(run, &fault)) {
-        clp_recording_complain(&run->recording, "cannot write", clp_buf_text(&run->recording.outfile), &fault);
+    if (clp_file_probe(clp_buf_text(&run->recording.outfile), &fault) != CLP_OK && !go_elsewhere(run, &fault))
         return clp_console_exit(1) != NULL;
-    }
-    if (run->options.outfile != NULL && !run->unwritable &&
+    if (run->options.outfile != NULL &&
         clp_overwrite_refuse(&(struct clp_overwrite){
             .program = me,
             .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)),
@@ -234,7 +265,7 @@ static void avoid_others(struct clp_run *run)
 {
     struct clp_buf *outfile = &run->recording.outfile;
 
-    if (run->recording.live.live != NULL || !clp_naming_has_changed(&run->before, clp_buf_text(outfile)))
+    if (clp_recording_has_name(&run->recording) || !clp_naming_has_changed(&run->before, clp_buf_text(outfile)))
         return;
     clp_naming_make_own(outfile);
     clp_console_complain_format(me, "another process has written a profile of the same name meanwhile; this "
@@ -245,7 +276,7 @@ static bool write_to_place(struct clp_run *run, const char *bytes, size_t count)
 {
     const struct clp_recording *recording = &run->recording;
     const struct clp_file_content content = {bytes, count, recording->rights};
-    int held = recording->live.live == NULL ? clp_naming_lock(clp_buf_text(&recording->outfile), true) : -1;
+    int held = clp_recording_has_name(recording) ? -1 : clp_naming_lock(clp_buf_text(&recording->outfile), true);
     struct clp_fault fault;
 
     avoid_others(run);
@@ -271,7 +302,7 @@ bool clp_output_write(struct clp_run *run, const char *bytes, size_t count)
 {
     if (run->profile_out >= 0)
         return write_to_output(run, bytes, count);
-    if (run->unwritable || !write_to_place(run, bytes, count))
+    if (!write_to_place(run, bytes, count))
         return write_elsewhere(run, bytes, count);
     say_written(run, clp_buf_text(&run->recording.outfile));
     return true;

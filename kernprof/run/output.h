@@ -5,8 +5,8 @@
 
 #include "session.h"
 
-/* Names the output, and checks that it can be written. If the folder is full or read-only, the temporary folder will
- * get the profile, which is told. Any other fault is the user's mistake: false with SystemExit set. */
+/* Names the output, and checks that it can be written. If the folder is full or read-only, the output gets a name in the
+ * temporary folder, which is told. Any other fault is the user's mistake: false with SystemExit set. */
 bool clp_output_ready(struct clp_run *run);
 
 /* Writes the profile to the output or, when that fails, to the temporary folder, and tells its path. False, after a

@@ -426,7 +426,7 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         return end(code);
     if (!install_profiler(run) || !clp_finish_at_exit(run))
         return complain_of_exception(1);
-    if (run->options.line_by_line && !run->unwritable)
+    if (run->options.line_by_line)
         begin_live(run, false);
     begin_threads(run);
     if (run->options.line_by_line)

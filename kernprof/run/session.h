@@ -25,8 +25,6 @@ struct clp_run {
                                     the program has started */
     int profile_out;             /* -o -: a descriptor of the real standard output, as the program's descriptor 1 is
                                     standard error then; else -1 */
-    bool unwritable;             /* the output cannot be written, which the user has been told; the profile goes to
-                                    the temporary folder */
     struct clp_naming_mark before; /* the file at the output when the run began */
     struct clp_program_end end;
     struct clp_buf found_script; /* the script's path, if it was found in PATH */

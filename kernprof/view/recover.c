@@ -3,6 +3,7 @@
 #include "os/file.h"
 #include "base/escape.h"
 #include "formats/lprof/wire.h"
+#include "report/choice.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
 #include "bridge/paper.h"
@@ -62,23 +63,34 @@ static bool write_profile(const struct clp_profile *profile, const char *path, u
     return done;
 }
 
-static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
+/* Reads the live file, and appends what it is worth. False, after one line of complaint, when there is nothing to write. */
+static bool read_live(const char *file, struct clp_profile *profile, struct clp_buf *text)
 {
     struct clp_live_about about;
-    struct clp_profile profile;
     struct clp_fault fault;
+
+    if (clp_live_read(file, NULL, profile, &about, &fault) != CLP_OK) {
+        clp_reading_complain(file, &fault, profile->mem);
+        return false;
+    }
+    clp_reading_describe_live(file, &about, profile, text);
+    if (!clp_choice_is_idle(profile))
+        return true;
+    clp_buf_add_text(text, "; no profile is written");
+    clp_console_complain(me, clp_buf_text(text));
+    return false;
+}
+
+static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
+{
+    struct clp_profile profile;
     struct clp_buf text;
 
     clp_profile_init(&profile, mem);
     clp_buf_init(&text, mem);
-    bool done = clp_live_read(file, NULL, &profile, &about, &fault) == CLP_OK;
-    if (!done)
-        clp_reading_complain(file, &fault, mem);
-    done = done && write_profile(&profile, outfile, clp_file_rights(file));
-    if (done)
-        clp_file_clean(outfile);
+    bool done = read_live(file, &profile, &text) && write_profile(&profile, outfile, clp_file_rights(file));
     if (done) {
-        clp_reading_describe_live(file, &about, &text);
+        clp_file_clean(outfile);
         clp_buf_add_text(&text, "\nWrote profile results to '");
         clp_escape_add_text(&text, outfile);
         clp_buf_add_text(&text, "'\n");

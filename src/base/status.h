@@ -13,6 +13,7 @@
     X(CLP_NO_MEMORY, "out of memory")                         \
     X(CLP_IO, "input or output failed")                       \
     X(CLP_EMPTY, "the file is empty")                         \
+    X(CLP_NOT_BEGUN, "its process was killed before it counted anything") \
     X(CLP_NOT_A_PROFILE, "not a clineprof profile")           \
     X(CLP_TRUNCATED, "cut off")                               \
     X(CLP_CORRUPT, "damaged")                                 \

@@ -6,6 +6,7 @@
 #include "formats/live/live_peek.h"
 #include "formats/pickle/pickle.h"
 #include "base/escape.h"
+#include "report/choice.h"
 #include "formats/lprof/wire_reader.h"
 #include "cpython/compat/file_text.h"
 #include "console.h"
@@ -65,11 +66,18 @@ static bool is_others(const char *ending)
     return strcmp(ending, ".prof") == 0 || strcmp(ending, ".dat") == 0;
 }
 
+/* Is the fault at a byte of the file? */
+static bool has_place(const struct clp_fault *fault)
+{
+    return fault->os_error == 0 && fault->status != CLP_EMPTY && fault->status != CLP_NOT_BEGUN &&
+           (fault->status != CLP_TOO_LARGE || fault->offset != 0);
+}
+
 void clp_reading_add_fault(const char *path, const struct clp_fault *fault, struct clp_buf *out)
 {
     clp_escape_add_text(out, is_input(path) ? "standard input" : path);
     clp_buf_add_format(out, ": %s", clp_fault_text(fault));
-    if (fault->os_error == 0 && fault->status != CLP_EMPTY && (fault->status != CLP_TOO_LARGE || fault->offset != 0))
+    if (has_place(fault))
         clp_buf_add_format(out, " at byte %llu", (unsigned long long)fault->offset);
     if (fault->reason != NULL && fault->os_error == 0)
         clp_buf_add_format(out, ": %s", fault->reason);
@@ -122,20 +130,32 @@ void clp_reading_say_left_out(const char *path, const struct clp_profile *profil
     clp_buf_clear(&text);
 }
 
-void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
-                               struct clp_buf *out)
+/* A child process (about->parent) leaves its live file in any case. */
+static const char *fate_of(const struct clp_live_about *about, bool idle)
 {
+    if (about->running)
+        return "is still running";
+    if (about->unknown)
+        return "may still be running where it began";
+    if (about->parent != 0)
+        return idle ? "ended before it counted anything" : "has ended";
+    return idle ? "was killed before it counted anything" : "did not end by itself";
+}
+
+void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
+                               const struct clp_profile *profile, struct clp_buf *out)
+{
+    bool idle = clp_choice_is_idle(profile);
+
     clp_escape_add_text(out, path);
-    clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid,
-                       about->running ? "is still running"
-                       : about->unknown ? "may still be running where it began"
-                       : about->parent != 0 ? "has ended" /* a child process leaves its live file in any case */
-                                            : "did not end by itself");
+    clp_buf_add_format(out, ": process %llu %s", (unsigned long long)about->pid, fate_of(about, idle));
     if (about->unknown) {
         clp_buf_add_text(out, " (on '");
         clp_escape_add_text(out, about->host);
         clp_buf_add_text(out, "')");
     }
+    if (idle && (about->running || about->unknown))
+        clp_buf_add_text(out, "; it has counted nothing so far");
     if (about->incomplete)
         clp_buf_add_text(out, "; the file could not grow, later functions are missing");
 }
@@ -147,7 +167,7 @@ static clp_status read_live(const char *path, struct clp_profile *profile, struc
 
     clp_status status = clp_live_read(path, NULL, profile, &about, fault);
     if (status == CLP_OK && notes != NULL)
-        clp_reading_describe_live(path, &about, notes);
+        clp_reading_describe_live(path, &about, profile, notes);
     return status;
 }
 
@@ -170,6 +190,17 @@ static clp_status decode(struct clp_buf *bytes, bool in_place, struct clp_profil
                     : clp_wire_decode(clp_buf_text(bytes), bytes->used, profile, fault);
 }
 
+/* Reads a live file, which may have no header, or any other profile. */
+static clp_status read_bytes(const char *path, struct clp_buf *bytes, bool in_place, struct clp_profile *profile,
+                             struct clp_buf *notes, struct clp_fault *fault)
+{
+    clp_status status = CLP_NOT_A_PROFILE;
+
+    if (clp_live_is(clp_buf_text(bytes), bytes->used) || clp_console_has_ending(path, ".live"))
+        status = read_live(path, profile, notes, fault);
+    return status == CLP_NOT_A_PROFILE ? decode(bytes, in_place, profile, fault) : status;
+}
+
 clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile *profile,
                             struct clp_buf *notes, struct clp_fault *fault)
 {
@@ -181,10 +212,8 @@ clp_status clp_reading_file(const char *path, bool in_place, struct clp_profile 
     *fault = (struct clp_fault){0};
     clp_buf_init(&bytes, profile->mem);
     status = clp_file_read(path, LARGEST_PROFILE, &bytes, fault);
-    if (status == CLP_OK && clp_live_is(clp_buf_text(&bytes), bytes.used))
-        status = read_live(path, profile, notes, fault);
-    else if (status == CLP_OK)
-        status = decode(&bytes, in_place, profile, fault);
+    if (status == CLP_OK)
+        status = read_bytes(path, &bytes, in_place, profile, notes, fault);
     else if (status == CLP_TOO_LARGE)
         fault->reason = LARGEST_TEXT;
     clp_buf_clear(&bytes);

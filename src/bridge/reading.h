@@ -39,8 +39,9 @@ void clp_reading_complain(const char *path, const struct clp_fault *fault, struc
 void clp_reading_add_left_out(const char *path, const struct clp_profile *profile, struct clp_buf *out);
 void clp_reading_say_left_out(const char *path, const struct clp_profile *profile);
 
-/* Appends what a live file is worth, such as "PATH: process 42 did not end by itself", without a line end. */
+/* Appends what a live file is worth, such as "PATH: process 42 did not end by itself", without a line end. `profile` is
+ * what was read from it. */
 void clp_reading_describe_live(const char *path, const struct clp_live_about *about,
-                               struct clp_buf *out);
+                               const struct clp_profile *profile, struct clp_buf *out);
 
 #endif

@@ -525,25 +525,53 @@ static int open_temporary(const char *folder, const char *name, char *path)
     return open_fresh(path, path + bytes - strlen(strstr(name, "XXXXXX")), CLP_FILE_PRIVATE);
 }
 
+const char *clp_file_temporary_folder(int number)
+{
+    const char *chosen = getenv("TMPDIR");
+
+    if (chosen == NULL || chosen[0] != '/') /* a relative path would name another folder when the program leaves its own */
+        number++;
+    return number == 0 ? chosen : number == 1 ? CLP_FILE_TEMPORARY : NULL;
+}
+
+bool clp_file_may_go_elsewhere(int os_error)
+{
+    static const int errors[] = {EROFS, EACCES, EPERM, ENOSPC, EDQUOT};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (os_error == errors[i])
+            return true;
+    return false;
+}
+
+/* Writes the bytes to a new file in the folder; its path goes to `path`. On failure no file is left. */
+static clp_status write_into(const char *folder, const char *name, const struct clp_file_content *content,
+                             char path[PATH_MAX], struct clp_fault *fault)
+{
+    int fd = open_temporary(folder, name, path);
+
+    if (fd < 0)
+        return refuse_io(fault);
+    if (close_after(fd, clp_file_put(fd, content->bytes, content->count)))
+        return CLP_OK;
+    refuse_io(fault);
+    unlink(path);
+    return CLP_IO;
+}
+
 clp_status clp_file_write_temporary(const char *name, const char *bytes, size_t count,
                                     struct clp_buf *path_out, struct clp_fault *fault)
 {
+    const struct clp_file_content content = {bytes, count, CLP_FILE_PRIVATE};
+    clp_status status = CLP_IO;
     char path[PATH_MAX];
-    const char *folder = getenv("TMPDIR");
-    int fd = -1;
+    const char *folder;
 
+    for (int i = 0; status != CLP_OK && (folder = clp_file_temporary_folder(i)) != NULL; i++)
+        status = write_into(folder, name, &content, path, fault);
+    if (status != CLP_OK)
+        return status;
     *fault = (struct clp_fault){.status = CLP_OK};
-    if (folder != NULL && folder[0] != 0)
-        fd = open_temporary(folder, name, path);
-    if (fd < 0)
-        fd = open_temporary(CLP_FILE_TEMPORARY, name, path);
-    if (fd < 0)
-        return refuse_io(fault);
-    if (!close_after(fd, clp_file_put(fd, bytes, count))) {
-        refuse_io(fault);
-        unlink(path);
-        return CLP_IO;
-    }
     clp_buf_add_text(path_out, path);
     if (path_out->failed) {
         unlink(path); /* nobody would know its name */

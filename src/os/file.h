@@ -77,12 +77,20 @@ bool clp_file_put(int fd, const char *bytes, size_t count);
 /* Could clp_file_write succeed now? Leaves no file behind. CLP_IO and fault->os_error if not. */
 clp_status clp_file_probe(const char *path, struct clp_fault *fault);
 
-/* Where clp_file_write_temporary writes when $TMPDIR is not set or cannot be used. */
+/* The temporary folder that is tried last. */
 #define CLP_FILE_TEMPORARY "/tmp"
 
-/* Writes the bytes to a new file in $TMPDIR or /tmp, for when the wanted place fails at the end of a run. Its
- * name is `name` with XXXXXX replaced ("demo-XXXXXX.lprof"). Only this user may read it. Its path is appended
- * to path_out. CLP_IO with fault->os_error, or CLP_NO_MEMORY: no file is left. */
+/* The folders for what the wanted place does not take, the first one of number 0: $TMPDIR, if it is an absolute path, and
+ * /tmp. NULL behind the last. */
+const char *clp_file_temporary_folder(int number);
+
+/* May another folder take a file when this error came up? It is an error of the disk (full, read-only) or of rights, not
+ * of a name. */
+bool clp_file_may_go_elsewhere(int os_error);
+
+/* Writes the bytes to a new file in the first temporary folder that takes it, for when the wanted place fails at the end
+ * of a run. Its name is `name` with XXXXXX replaced ("demo-XXXXXX.lprof"). Only this user may read it. Its path is
+ * appended to path_out. CLP_IO with fault->os_error of the last folder, or CLP_NO_MEMORY: no file is left. */
 clp_status clp_file_write_temporary(const char *name, const char *bytes, size_t count,
                                     struct clp_buf *path_out, struct clp_fault *fault);
 

@@ -175,6 +175,8 @@ static void *map_piece(struct clp_pages *pages, size_t size)
         pages->file_bytes += size;
         pages->filed += size;
         touch(block, size);
+        if (pages->size != NULL)
+            __atomic_store_n(pages->size, clp_pages_size(pages), __ATOMIC_RELEASE);
     }
     errno = kept;
     return block;
@@ -232,6 +234,11 @@ void clp_pages_remove(const struct clp_pages *pages, const char *path)
 
     if (lstat(path, &about) == 0 && about.st_dev == pages->device && about.st_ino == pages->inode)
         unlink(path);
+}
+
+uint32_t clp_pages_size(const struct clp_pages *pages)
+{
+    return (uint32_t)(pages->file_bytes / CLP_PAGES_BLOCK);
 }
 
 bool clp_pages_in_file(const struct clp_pages *pages)
@@ -297,7 +304,7 @@ void clp_pages_close(struct clp_pages *pages)
     pages->pieces = NULL;
     pages->piece_count = pages->piece_room = pages->left_count = 0;
     pages->filed = 0;
-    pages->full = NULL;
+    pages->full = pages->size = NULL;
     leave_file(pages, pages->error);
 }
 

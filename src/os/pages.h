@@ -42,6 +42,7 @@ struct clp_pages {
     size_t piece_room;
     int error;      /* errno of the growth that failed */
     uint32_t *full; /* borrowed, or NULL: set to 1 then */
+    uint32_t *size; /* borrowed, or NULL: set to clp_pages_size whenever the file has grown */
 };
 
 /* Maps `bytes` bytes, rounded up to whole pages; *mapped is that size. NULL: no memory. */
@@ -67,6 +68,10 @@ bool clp_pages_adopt(struct clp_pages *pages, void *block, size_t mapped);
 
 /* The file is complete. What is mapped moves into memory of this process alone, at the same addresses. */
 void clp_pages_close(struct clp_pages *pages);
+
+/* The size of the file, in blocks of CLP_PAGES_BLOCK bytes. */
+uint32_t clp_pages_size(const struct clp_pages *pages);
+#define CLP_PAGES_BLOCK 4096u
 
 /* Does memory still come from the file, or will it be in the file that the child of a fork gets? */
 bool clp_pages_in_file(const struct clp_pages *pages);

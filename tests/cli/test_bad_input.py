@@ -103,6 +103,18 @@ def test_odd_but_right_programs(text, script):
 # ---- places that cannot be written ----
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("options", [["-l"], []])
+def test_in_the_root_folder_names_have_one_slash(options, script, tmp_path):
+    """Its name ends in a slash, as no other folder's does."""
+    path = script(SMALL.replace("@profile", "" if not options else "@profile"))
+    named = str(tmp_path / "x.lprof").lstrip("/")
+    ended = run_ckernprof([*options, "-o", named, path], "/")
+    assert f"Wrote profile results to '{named}'\n" in ended.out, ended.err
+    ended = run_ckernprof([*options, "-o", f"{named}/missing", path], "/")
+    assert ended.err == f"ckernprof: cannot write '/{named}/missing': Not a directory\n"
+
+
 @pytest.mark.parametrize(
     "place", ["missing/x.lprof", "file/x.lprof", ".", "folder", "/proc/x.lprof", "long"]
 )

@@ -4,6 +4,7 @@ really killed; what they print before they die is compared with what the live fi
 
 import fcntl
 import os
+import pathlib
 import pty
 import random
 import re
@@ -17,6 +18,7 @@ import time
 
 import pytest
 from harness import (
+    BUILD,
     SANITIZED,
     Profile,
     ckernprof,
@@ -518,7 +520,7 @@ def test_recover_names_its_file_after_the_live_one(script, live):
         (["plain"], 2, ".live"),
         (["missing.live"], 1, "No such file"),
         (["plain", "-o", "x.lprof"], 1, "not a clineprof profile"),
-        (["empty.live"], 1, "not a clineprof profile"),
+        (["empty.live"], 1, "empty.live: its process was killed before it counted anything"),
     ],
 )
 def test_recover_refuses_in_one_line(arguments, code, said, tmp_path):
@@ -528,6 +530,18 @@ def test_recover_refuses_in_one_line(arguments, code, said, tmp_path):
     assert ended.code == code and said in ended.err
     assert ended.err.startswith("clineprof: ") and len(ended.err.splitlines()) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.live", "plain"]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("text", ["import os\nos._exit(0)\n", "import os\n@profile\ndef f(): pass\nos._exit(0)\n"])
+def test_recover_writes_nothing_where_nothing_was_counted(text, live):
+    run_ckernprof(["-l", write(live.parent, text)], live.parent)
+    ended = run_viewer(["recover", live.name], live.parent)
+    assert (ended.code, ended.out) == (1, "")
+    assert re.fullmatch(r"clineprof: prog\.py\.lprof\.live: process \d+ was killed before it counted anything; no profile "
+                        r"is written\n", ended.err)
+    assert sorted(path.name for path in live.parent.iterdir()) == ["prog.py", live.name]
+    assert "was killed before it counted anything; " in run_viewer([live.name], live.parent).out.splitlines()[0]
 
 
 def test_recover_has_help_and_works_as_a_module_does(script, live):
@@ -553,14 +567,29 @@ def test_recover_that_cannot_write_says_so(script, live):
 # ---- damage ----
 
 
-def test_a_cut_off_live_file_is_refused_or_read(script, live):
+def test_a_cut_off_live_file_is_refused(script, live):
+    """Also where a part of it ends: at some multiple of 4096."""
     run_ckernprof(["-l", script, "kill"], script.parent)
     whole = live.read_bytes()
-    for size in (1, 8, 100, 400, 4000, 4096, 4100, 5000, 70000, len(whole) - 1):
+    for size in (1, 8, 100, 400, 4000, 4100, 5000, 70000, *range(4096, len(whole), 4096), len(whole) - 1):
         live.write_bytes(whole[:size])
         ended = run_viewer([live.name], script.parent)
-        assert ended.code in (0, 1) and len(ended.err.splitlines()) <= 1
-        assert ended.code == 0 or live.name in ended.err
+        assert (ended.code, ended.out) == (1, "") and ended.err.count("\n") == 1
+        assert ended.err.startswith(f"clineprof: {live.name}: cut off at byte {size}")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("count", [0, 4, 100, 331776])
+def test_a_live_file_without_its_header_says_that_nothing_was_counted(count, live):
+    """Its process was killed while it made the file. A next run takes the file away."""
+    live.write_bytes(bytes(count))
+    for words in [live.name], ["recover", live.name], ["merge", live.name], ["--format", "json", live.name]:
+        ended = run_viewer(words, live.parent)
+        assert (ended.code, ended.out) == (1, "")
+        assert ended.err == f"clineprof: {live.name}: its process was killed before it counted anything\n"
+    script = write(live.parent, COUNTS)
+    ended = run_ckernprof(["-l", script, "go"], live.parent)
+    assert ended.err == "" and sorted(path.name for path in live.parent.iterdir()) == ["prog.py", "prog.py.lprof"]
 
 
 def test_a_damaged_live_file_never_crashes_the_viewer(script, live):
@@ -629,7 +658,7 @@ def test_a_full_disk_costs_one_line_and_nothing_else(small_disk, tmp_path):
     disk = small_disk(64)
     script = write(tmp_path, COUNTS)
     fill(disk)
-    ended = run_ckernprof(["-l", "-o", disk / "out.lprof", script, "go"], tmp_path)
+    ended = run_ckernprof(["-l", "-o", disk / "out.lprof", script, "go"], tmp_path, env={"TMPDIR": str(tmp_path)})
     assert ended.code == 0
     first = ended.err.splitlines()[0]
     assert "cannot keep" in first and "No space left" in first
@@ -637,22 +666,94 @@ def test_a_full_disk_costs_one_line_and_nothing_else(small_disk, tmp_path):
     assert sorted(path.name for path in disk.iterdir()) == ["filler"]
 
 
-def test_a_read_only_disk_costs_two_lines_and_the_profile_goes_elsewhere(small_disk, tmp_path):
+@pytest.fixture
+def read_only(small_disk):
     disk = small_disk(64)
-    script = write(tmp_path, COUNTS)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    return disk
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The temporary folder of the programs under test."""
     (tmp_path / "temporary").mkdir()
-    ended = run_ckernprof(
-        ["-l", "-o", disk / "out.lprof", script, "go"], tmp_path,
-        env={"TMPDIR": str(tmp_path / "temporary")},
-    )  # fmt: skip
-    assert ended.code == 0
-    told, place = ended.err.splitlines()
-    assert told.startswith(f"ckernprof: cannot write '{disk}/out.lprof': Read-only file system; ")
-    [written] = (tmp_path / "temporary").iterdir()
-    assert place == f"ckernprof: the profile is in '{written}' instead"
-    assert written.name in ended.out and Profile(written).hits()
-    assert list(disk.iterdir()) == []
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    return tmp_path / "temporary"
+
+
+@pytest.mark.parametrize("how", ["go", "exit", "kill"])
+def test_a_read_only_disk_costs_one_line_and_the_files_go_elsewhere(how, read_only, temporary, tmp_path):
+    script = write(tmp_path, COUNTS)
+    ended = run_ckernprof(["-l", "-o", read_only / "out.lprof", script, how], tmp_path)
+    [made] = temporary.iterdir()
+    profile = str(made).removesuffix(".live")
+    assert re.fullmatch(re.escape(str(temporary)) + r"/out-\d+\.lprof", profile)
+    assert ended.err == (f"ckernprof: cannot write '{read_only}/out.lprof': Read-only file system; the profile goes to "
+                         f"'{profile}'\n")
+    assert made.stat().st_mode & 0o777 == 0o600
+    assert (made.suffix == ".live") == (how != "go")
+    check_counts(Profile(made) if how == "go" else recovered(made), script, ended.out.splitlines()[0])
+
+
+def test_a_read_only_disk_loses_no_child_process(read_only, temporary, tmp_path):
+    script = write(tmp_path, COUNTS + "print(os.waitstatus_to_exitcode(os.wait()[1]) if os.fork() else outer('kill'))\n")
+    ended = run_ckernprof(["-l", "--prof-child-procs", "-o", read_only / "out.lprof", script, "go"], tmp_path)
+    [made] = temporary.iterdir()
+    assert ended.err.count("\n") == 1 and Profile(made).line("outer", line_of(script, "# in flight"))["hits"] == 2
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("how", ["go", "exit"])
+def test_a_program_that_profiles_itself_on_a_read_only_disk_loses_nothing(how, read_only, temporary, tmp_path):
+    script = write(tmp_path, "from clineprof import profile\n" + COUNTS)
+    ended = run([sys.executable, script, how], read_only, env={"CLINEPROF": "1", "PYTHONPATH": str(BUILD / "python")})
+    live = re.search(r"_output\.lprof\.live' while the program runs: Read-only file system; it is '(.*)'", ended.err)[1]
+    assert os.path.exists(live) == (how == "exit")
+    found = recovered(pathlib.Path(live)) if how == "exit" else Profile(*temporary.glob("*.lprof"))
+    check_counts(found, script, ended.out.splitlines()[0])
+
+
+@pytest.mark.once
+def test_where_no_folder_takes_the_profile_the_program_does_not_begin(read_only, tmp_path):
+    script = write(tmp_path, COUNTS)
+    alone = ["unshare", "--mount", "sh", "-c",
+             'mount --rbind /tmp /tmp && mount -o remount,bind,ro /tmp && exec "$@"', "sh"]  # fmt: skip
+    if run([*alone, "true"], tmp_path).code != 0:
+        pytest.skip("a /tmp of its own needs root")
+    ended = run([*alone, *ckernprof("-l", "-o", read_only / "out.lprof", script, "go")], tmp_path)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (f"ckernprof: cannot write '{read_only}/out.lprof': Read-only file system; no temporary folder "
+                         "takes the profile either\n")
+
+
+@pytest.mark.parametrize("how", ["go", "kill"])
+def test_a_full_disk_loses_neither_counts_nor_child_processes(how, small_disk, temporary, tmp_path):
+    disk = small_disk(64)
+    script = write(tmp_path, COUNTS.replace("outer(sys.argv[1])", "os.fork() or outer('kill')\n") +
+                   "try: os.wait()\nexcept ChildProcessError: pass\nouter(sys.argv[1])\n")
+    fill(disk)
+    ended = run_ckernprof(["-l", "--prof-child-procs", "-o", disk / "out.lprof", script, how], tmp_path)
+    first, *more = ended.err.splitlines()
+    [live] = re.findall(rf"cannot keep '{disk}/out\.lprof\.live' while .*: No space left on device; it is '(.*)'", first)
+    assert live.startswith(f"{temporary}/out-") and len(more) == 2 * (how == "go")
+    if how == "kill":
+        files = [live, *temporary.glob("*.lprof.*-*.live")]
+        assert len(files) == 2 == len(list(temporary.iterdir()))
+        assert run_viewer(["merge", "-o", "out.lprof", *files], tmp_path).code == 0
+    found = next(temporary.iterdir()) if how == "go" else tmp_path / "out.lprof"
+    assert Profile(found).line("outer", line_of(script, "# in flight"))["hits"] == 2
+
+
+@pytest.mark.once
+def test_where_the_chosen_temporary_folder_is_full_the_other_one_gets_the_profile(small_disk, tmp_path):
+    disk = small_disk(64)
+    (tmp_path / "out").mkdir()
+    script = write(tmp_path, COUNTS + "import shutil\nshutil.rmtree('out')\n")
+    fill(disk)
+    ended = run_ckernprof(["-l", "-o", "out/x.lprof", script, "go"], tmp_path, env={"TMPDIR": str(disk)})
+    [written] = re.findall(r"the profile is in '(/tmp/ckernprof-.*\.lprof)' instead\n", ended.err)
+    check_counts(Profile(written), script, ended.out.splitlines()[0])
+    os.unlink(written)
 
 
 def test_a_disk_that_fills_up_loses_no_count(small_disk, tmp_path):

@@ -142,7 +142,7 @@ static PyObject *settings_of(const struct clp_recording *recording, const struct
     clp_buf_init(&family, &mem);
     clp_run_id_add(&family, recording->family);
     PyObject *list = Py_BuildValue("[sNN]", clp_buf_text(&family),
-                                   PyUnicode_DecodeFSDefault(clp_buf_text(&recording->outfile)),
+                                   PyUnicode_DecodeFSDefault(clp_recording_family_at(recording)),
                                    PyUnicode_DecodeFSDefault(
                                        getcwd(folder, sizeof folder) != NULL ? folder : "/"));
     clp_buf_clear(&family);

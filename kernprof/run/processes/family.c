@@ -464,8 +464,8 @@ static void sweep(const struct clp_recording *recording)
 
 void clp_family_sweep(const struct clp_recording *recording)
 {
-    const char *outfile = clp_buf_text(&recording->outfile);
-    int held = count_files(recording) >= FEWEST_TO_SWEEP ? clp_naming_lock(outfile, false) : -1;
+    const char *place = clp_recording_family_at(recording);
+    int held = count_files(recording) >= FEWEST_TO_SWEEP ? clp_naming_lock(place, false) : -1;
 
     if (held < 0)
         return;
@@ -517,7 +517,7 @@ static clp_status add_first(const struct adding *adding)
 
 clp_status clp_family_add(struct clp_recording *recording, struct clp_profile *profile)
 {
-    int held = clp_naming_lock(clp_buf_text(&recording->outfile), true);
+    int held = clp_naming_lock(clp_recording_family_at(recording), true);
     const struct adding adding = {recording, true, profile, &recording->summed, find_users(recording)};
     clp_status status = clp_process_numbers_add(profile, 0, "", true);
 

@@ -2,6 +2,7 @@
 #include "liverun.h"
 #include "report/choice.h"
 #include "formats/live/live_reader.h"
+#include "os/file.h"
 #include "os/filelock.h"
 #include "formats/live/live_peek.h"
 #include "os/proc.h"
@@ -143,15 +144,17 @@ static bool wait_for_header(int file, struct clp_live_header *header)
     return clp_live_peek(file, header);
 }
 
-/* Moves a live file away if its process has ended. False when it stays; *taken then says whose it is. */
+/* Moves a live file away if its process has ended. Removes it if it has no header. False when it stays; *taken then says
+ * whose it is. */
 static bool clear_file(int file, const struct clp_liverun_wish *wish, const char *path, struct taken *taken)
 {
     struct clp_live_header header;
     struct stat about;
 
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
-        !wait_for_header(file, &header))
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != geteuid())
         return false;
+    if (!wait_for_header(file, &header))
+        return clp_liverun_has_no_header(file) && lock_if_still_there(file, path) && unlink(path) == 0;
     header.who.boot[sizeof header.who.boot - 1] = header.who.host[sizeof header.who.host - 1] = 0;
     *taken = (struct taken){true, clp_identity_life(&header.who, path, header.locked != 0), header.who};
     return taken->life == CLP_LIFE_ENDED && lock_if_still_there(file, path) &&
@@ -287,6 +290,46 @@ static clp_status make_file(struct clp_liverun *run, PyObject *profiler,
     return status;
 }
 
+/* Makes the live file in the first temporary folder that takes it. */
+static clp_status make_elsewhere(struct clp_liverun *run, PyObject *profiler, const struct clp_liverun_wish *wish)
+{
+    struct clp_liverun_wish there = *wish;
+    clp_status status = CLP_IO;
+    struct clp_fault fault;
+    const char *folder;
+
+    there.outfile = wish->elsewhere;
+    there.rights = CLP_FILE_PRIVATE; /* the script's folder may be closed to others */
+    for (int i = 0; status != CLP_OK && (folder = clp_file_temporary_folder(i)) != NULL; i++) {
+        clp_naming_make_temporary(there.outfile, folder, clp_buf_text(wish->outfile));
+        status = make_file(run, profiler, &there, &fault);
+    }
+    if (status != CLP_OK)
+        clp_buf_cut(wish->elsewhere, 0);
+    return status;
+}
+
+/* Makes the live file in the temporary folder, if another folder may take it. One line says what became of it. */
+static bool go_elsewhere(struct clp_liverun *run, PyObject *profiler, const struct clp_liverun_wish *wish,
+                         const struct clp_fault *fault)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, wish->outfile->mem);
+    clp_buf_add_format(&text, "cannot keep '%s' while the program runs: %s; ", clp_buf_text(&run->path),
+                       clp_fault_text(fault));
+    bool made = wish->elsewhere != NULL && clp_file_may_go_elsewhere(fault->os_error) &&
+                make_elsewhere(run, profiler, wish) == CLP_OK;
+    if (made)
+        clp_buf_add_format(&text, "it is '%s'", clp_buf_text(&run->path));
+    else
+        clp_buf_add_format(&text, "%sits profile is lost%s", wish->is_member ? "" : "if it is killed, ",
+                           wish->save_interval > 0 ? ", and -i saves nothing" : "");
+    clp_console_complain(wish->program, clp_buf_text(&text));
+    clp_buf_clear(&text);
+    return made;
+}
+
 /* ---- the run ---- */
 
 bool clp_liverun_has_place(const char *outfile)
@@ -340,14 +383,8 @@ void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
         return;
     }
     run->process = clp_identity_self();
-    if (make_file(run, profiler, wish, &fault) != CLP_OK) {
-        clp_console_complain_format(
-            wish->program, "cannot keep '%s' while the program runs: %s; %sits profile is lost%s",
-            clp_buf_text(&run->path), clp_fault_text(&fault),
-            wish->is_member ? "" : "if it is killed, ",
-            wish->save_interval > 0 ? ", and -i saves nothing" : "");
+    if (make_file(run, profiler, wish, &fault) != CLP_OK && !go_elsewhere(run, profiler, wish, &fault))
         return;
-    }
     run->live = clp_profiler_live(profiler);
     if (wish->is_member)
         run->live->header->parent = (uint64_t)getppid();

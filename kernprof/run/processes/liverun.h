@@ -27,6 +27,8 @@ struct clp_liverun_wish {
     const char *command;  /* the program's command line, for readers */
     double save_interval; /* seconds; 0: no saves while the program runs */
     unsigned rights;      /* of the files that are made, before the umask */
+    struct clp_buf *elsewhere; /* empty; gets the path of the live file without ".live" if the file had to be made in the
+                                  temporary folder. NULL: it may not be made there */
     struct clp_run_id family; /* the run that this process belongs to; token 0: none */
     bool is_member;           /* the process has joined that run: its live file is OUTFILE.FAMILY.PID.live */
 };
@@ -39,7 +41,8 @@ bool clp_liverun_has_no_header(int file);
 bool clp_liverun_has_place(const char *outfile);
 
 /* Makes the live file, and starts the saves. To be called once in a process, before anything is selected. If the file
- * cannot be made, one line says why, run->live stays NULL and the run goes on without it. `run`, the profiler
+ * cannot be made, one line says why; it is then in the temporary folder, or run->live stays NULL and the run goes on without
+ * it. `run`, the profiler
  * (borrowed) and the outfile's name must live as long as the process. */
 void clp_liverun_begin(struct clp_liverun *run, PyObject *profiler,
                        const struct clp_liverun_wish *wish);

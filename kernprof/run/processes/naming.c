@@ -120,6 +120,15 @@ void clp_naming_make_own(struct clp_buf *name)
     clp_buf_clear(&plain);
 }
 
+void clp_naming_make_temporary(struct clp_buf *name, const char *folder, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    clp_buf_cut(name, 0);
+    clp_buf_add_format(name, "%s/%s", folder, slash != NULL ? slash + 1 : path);
+    clp_naming_make_own(name);
+}
+
 const char *clp_naming_seen_from_here(const char *path)
 {
     char folder[PATH_MAX];

@@ -24,6 +24,9 @@ void clp_naming_add_pattern(struct clp_buf *name, const char *pattern);
  * a file of that name nor its live file exists. After a thousand names a random number is added. */
 void clp_naming_make_own(struct clp_buf *name);
 
+/* Sets `name` to that of the file at `path`, in the temporary folder, with this process's number: clp_naming_make_own. */
+void clp_naming_make_temporary(struct clp_buf *name, const char *folder, const char *path);
+
 /* The path relative to the working directory if it lies below; else the path as it is. Points into `path`. */
 const char *clp_naming_seen_from_here(const char *path);
 

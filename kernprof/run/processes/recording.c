@@ -20,6 +20,11 @@ const char *clp_recording_family_at(const struct clp_recording *recording)
     return clp_buf_text(recording->family_at.used != 0 ? &recording->family_at : &recording->outfile);
 }
 
+bool clp_recording_has_name(const struct clp_recording *recording)
+{
+    return recording->live.live != NULL && !recording->is_elsewhere;
+}
+
 static struct clp_liverun_wish wish_of(struct clp_recording *recording)
 {
     return (struct clp_liverun_wish){.program = recording->program,
@@ -30,14 +35,29 @@ static struct clp_liverun_wish wish_of(struct clp_recording *recording)
                                      .is_member = recording->family.token != 0 && !recording->is_first};
 }
 
+/* The files of the family's other processes lie beside the live file. */
+static void note_elsewhere(struct clp_recording *recording, const char *path)
+{
+    recording->is_elsewhere = true;
+    recording->rights = CLP_FILE_PRIVATE;
+    if (recording->family_at.used == 0)
+        clp_buf_add_text(&recording->family_at, path);
+}
+
 void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish)
 {
     struct clp_liverun_wish live = wish_of(recording);
+    struct clp_buf elsewhere;
 
+    clp_buf_init(&elsewhere, recording->outfile.mem);
+    live.elsewhere = live.is_member ? NULL : &elsewhere;
     live.own_name = wish->own_name;
     live.command = wish->command;
     live.save_interval = wish->save_interval;
     clp_liverun_begin(&recording->live, recording->profiler, &live);
+    if (elsewhere.used != 0)
+        note_elsewhere(recording, clp_buf_text(&elsewhere));
+    clp_buf_clear(&elsewhere);
     if (recording->live.live == NULL)
         return;
     recording->live.live->keeps = recording->family.token != 0;

@@ -21,8 +21,9 @@ struct clp_recording {
     struct clp_liverun live;
     struct clp_run_id family; /* names the run of several processes; token 0: the run has one process */
     bool is_first;            /* the run began with this process */
+    bool is_elsewhere;        /* the live file is in the temporary folder, as the outfile's folder did not take it */
     struct clp_buf family_at; /* what the names of the others' files begin with, if not with the outfile: they began
-                               * before this process had one; else empty */
+                               * before this process had one, or the live file is elsewhere; else empty */
     unsigned forks;           /* how often this process has forked, in a run of several processes */
     struct clp_buf summed;    /* names, each ended by 0, of other processes' files whose counts the profile holds */
     bool leaves_running;      /* processes that still run at the end are not added; they write files of their own */
@@ -34,6 +35,9 @@ void clp_recording_init(struct clp_recording *recording, const char *program, st
 /* The path that the names of the family's files begin with. Borrowed. */
 const char *clp_recording_family_at(const struct clp_recording *recording);
 
+/* Does the live file lie beside the outfile? Then no other process writes the outfile. */
+bool clp_recording_has_name(const struct clp_recording *recording);
+
 struct clp_recording_wish {
     const char *command;  /* the program's command line, for readers */
     bool own_name;        /* the outfile gets a name of its own (struct clp_liverun_wish) */
@@ -41,7 +45,8 @@ struct clp_recording_wish {
     bool is_server;       /* the live file names the process CLP_RECORDING_SERVER */
 };
 
-/* Begins the live file of the profiler (clp_liverun_begin) beside recording->outfile, which may get another name. */
+/* Begins the live file of the profiler (clp_liverun_begin) beside recording->outfile, which may get another name; or in the
+ * temporary folder. */
 void clp_recording_begin(struct clp_recording *recording, const struct clp_recording_wish *wish);
 
 /* Gives the child of a fork a live file of its own (clp_liverun_fork). Does nothing if the process has one already. */

@@ -58,8 +58,8 @@ class Ending:
             profiler, outfile, self.rights, _boot.command(sys.argv), family, self.is_worker, self.is_server, led and led[1])
 
     def _find_place(self, counts_others):
-        """Returns (outfile, family), which core.Recording takes. The outfile is None if its folder cannot be written,
-        or if no .lprof file is to be written. The family is None if this process counts alone."""
+        """Returns (outfile, family), which core.Recording takes. The outfile is None if its folder is missing, or if no
+        .lprof file is to be written. The family is None if this process counts alone."""
         first = _together().first() if counts_others else None
         if first is not None:
             self.forked_from, self.process = first[0], None
@@ -122,7 +122,7 @@ class Ending:
             pass
 
     def _has_place(self):
-        return self._writes("lprof") and os.access(os.path.dirname(self._path()), os.W_OK)
+        return self._writes("lprof") and os.path.isdir(os.path.dirname(self._path()))
 
     def after_fork(self):
         if self.forked_from is None:

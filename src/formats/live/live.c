@@ -36,7 +36,8 @@ static void fill_header(const struct clp_live *live, const struct clp_live_heade
     header->version = CLP_LIVE_VERSION;
     header->byte_order = CLP_LIVE_BYTE_ORDER;
     header->layout = clp_live_layout();
-    header->bytes = bytes;
+    header->bytes = (uint32_t)bytes;
+    header->size = clp_pages_size(live->pages);
     header->locked = live->pages->locked;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, CLP_LIVE_MAGIC, sizeof header->magic);
@@ -77,6 +78,7 @@ clp_status clp_live_open(struct clp_live *live, struct clp_pages *pages, struct 
     fill_header(live, start, mapped);
     clp_devices_mirror(header->devices);
     pages->full = &header->incomplete;
+    pages->size = &header->size;
     return CLP_OK;
 }
 

@@ -23,7 +23,7 @@
 #include "engine/threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 21
+#define CLP_LIVE_VERSION 22
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* The head of the file. Its texts end in a 0. */
@@ -31,7 +31,8 @@ struct clp_live_header {
     char magic[8]; /* written last */
     uint32_t version, byte_order;
     uint64_t layout; /* must be clp_live_layout() */
-    uint64_t bytes;  /* bytes that the header takes */
+    uint32_t bytes;  /* bytes that the header takes */
+    uint32_t size;   /* of the whole file at least, in blocks of CLP_PAGES_BLOCK bytes; a shorter one is cut off */
     double start;         /* seconds since 1970 */
     uint64_t start_nanos; /* reading of CLOCK_MONOTONIC at `start` */
     uint32_t counter;     /* counter, rough_nanos, start_ticks and clock_nanos: see clp_live_clock */

@@ -42,12 +42,26 @@ static bool is_sane(const struct clp_live_header *header)
            header->bytes % 64 == 0;
 }
 
+/* The first bytes of the header are written last, so without them the process has counted nothing. */
+static clp_status check_magic(struct clp_live_reader *reader)
+{
+    static const char nothing[sizeof CLP_LIVE_MAGIC - 1];
+    size_t there = reader->count < sizeof nothing ? reader->count : sizeof nothing;
+
+    if (memcmp(reader->bytes, nothing, there) == 0)
+        return refuse(reader, CLP_NOT_BEGUN, NULL, NULL);
+    if (memcmp(reader->bytes, CLP_LIVE_MAGIC, there) != 0)
+        return refuse(reader, CLP_NOT_A_PROFILE, NULL, NULL);
+    return CLP_OK;
+}
+
 static clp_status check_header(struct clp_live_reader *reader)
 {
     const struct clp_live_header *header = reader->header;
+    clp_status status = check_magic(reader);
 
-    if (!clp_live_is(reader->bytes, reader->count))
-        return refuse(reader, CLP_NOT_A_PROFILE, NULL, NULL);
+    if (status != CLP_OK)
+        return status;
     if (reader->count < sizeof *header)
         return refuse(reader, CLP_TRUNCATED, reader->bytes + reader->count, "in its header");
     if (header->byte_order != CLP_LIVE_BYTE_ORDER)
@@ -62,6 +76,8 @@ static clp_status check_header(struct clp_live_reader *reader)
         return refuse(reader, CLP_CORRUPT, header->magic, "in its header");
     if (header->bytes > reader->count)
         return refuse(reader, CLP_TRUNCATED, reader->bytes + reader->count, "in its header");
+    if (reader->count / CLP_PAGES_BLOCK < header->size)
+        return refuse(reader, CLP_TRUNCATED, reader->bytes + reader->count, NULL);
     return CLP_OK;
 }
 

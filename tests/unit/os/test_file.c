@@ -617,6 +617,17 @@ Test(file, a_bad_tmpdir_falls_back_to_tmp)
     unlink(clp_buf_text(&buf));
 }
 
+Test(file, a_relative_tmpdir_is_no_temporary_folder)
+{
+    setenv("TMPDIR", test_folder, 1);
+    cr_assert_str_eq(clp_file_temporary_folder(0), test_folder);
+    cr_assert_str_eq(clp_file_temporary_folder(1), "/tmp");
+    cr_assert_null(clp_file_temporary_folder(2));
+    setenv("TMPDIR", "tmp", 1);
+    cr_assert_str_eq(clp_file_temporary_folder(0), "/tmp");
+    cr_assert_null(clp_file_temporary_folder(1));
+}
+
 Test(file, a_temporary_file_nobody_could_find_is_removed)
 {
     setenv("TMPDIR", test_folder, 1);
