@@ -6,6 +6,7 @@
 #include "formats/lprof/dedupe_processes.h"
 #include "cli/command_line.h"
 #include "cli/progress.h"
+#include "bridge/family_files.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
 #include "bridge/paper.h"
@@ -22,9 +23,33 @@ struct merging {
     struct clp_progress progress;
     struct clp_dedupe once;
     struct clp_profile *sum;
+    struct clp_family_files family; /* of the only file that is named */
+    bool leads; /* that file is the first process's, and is read with its family */
     int notes_to;
     bool in_place;
 };
+
+/* Is it the file of a child process that is read because the file of the first process was named? */
+static bool is_childs(const struct merging *merging, const char *path)
+{
+    return merging->leads && strcmp(path, merging->family.items[0]) != 0;
+}
+
+/* Says to what run a file belongs whose note was just made. */
+static void add_family(const struct merging *merging, struct clp_buf *note)
+{
+    const struct clp_family_files *family = &merging->family;
+
+    if (family->count < 2 || family->first.used == 0)
+        return;
+    if (merging->leads) {
+        clp_buf_add_text(note, ", with ");
+        clp_family_files_add_count(family, note);
+    } else {
+        clp_buf_add_format(note, "; it is one of %zu files of a run", family->count);
+    }
+    clp_family_files_add_command(family->items[0], note);
+}
 
 /* Reads one file, and prints the note about it. False after one line of complaint. */
 static bool read_file(struct merging *merging, const char *path, struct clp_profile *one)
@@ -38,10 +63,11 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
         clp_progress_clear(&merging->progress);
     if (done && !merging->once.round)
         clp_reading_say_left_out(path, one);
-    if (!done)
+    if (!done && !(merging->once.round && is_childs(merging, path))) /* that was told in the first round */
         clp_reading_complain(path, &fault, one->mem);
-    else if (notes.used != 0 && !merging->once.round) {
+    else if (notes.used != 0 && !merging->once.round && merging->notes_to > 0 && !is_childs(merging, path)) {
         bool above_report = merging->notes_to == 1;
+        add_family(merging, &notes);
         clp_buf_add_text(&notes, above_report ? "; > marks lines that were being executed\n\n" : "\n");
         if (above_report)
             (void)clp_paper_answer(me, &notes);
@@ -52,13 +78,15 @@ static bool read_file(struct merging *merging, const char *path, struct clp_prof
     return done;
 }
 
+/* Adds one file to the sum. False after one line of complaint. A child's file that cannot be read is left out, after
+ * the complaint. */
 static bool merge_file(struct merging *merging, const char *path)
 {
     struct clp_profile one;
 
     clp_profile_init(&one, merging->sum->mem);
-    bool done = read_file(merging, path, &one);
-    if (done && !clp_dedupe_merge(&merging->once, merging->sum, &one, path)) {
+    bool read = read_file(merging, path, &one), done = read || is_childs(merging, path);
+    if (read && !clp_dedupe_merge(&merging->once, merging->sum, &one, path)) {
         clp_console_complain(me, clp_buf_text(&merging->once.complaint));
         done = false;
     }
@@ -117,27 +145,48 @@ static void say_variants(const struct clp_profile *sum)
     clp_buf_clear(&text);
 }
 
-bool clp_merge_files(char *const *files, int count, int notes, struct clp_profile *sum)
+static bool merge_all(struct merging *merging, char *const *files, int count)
+{
+    clp_dedupe_init(&merging->once, count > 1, merging->sum->mem);
+    bool done = merge_each(merging, files, count) &&
+                (!merging->once.again || merge_again(merging, files, count));
+
+    clp_progress_clear(&merging->progress);
+    clp_dedupe_clear(&merging->once);
+    if (done)
+        say_variants(merging->sum);
+    return done;
+}
+
+/* only: the only file that is named; "" when there are several. The family is to be cleared. */
+static struct merging begin(const char *only, int notes, struct clp_profile *sum)
 {
     struct merging merging = {.progress = clp_progress_start(), .sum = sum, .notes_to = notes};
 
-    clp_dedupe_init(&merging.once, count > 1, sum->mem);
-    bool done = merge_each(&merging, files, count) &&
-                (!merging.once.again || merge_again(&merging, files, count));
+    clp_family_files_find(&merging.family, only, sum->mem);
+    merging.leads = clp_family_files_lead(&merging.family, only);
+    return merging;
+}
 
-    clp_progress_clear(&merging.progress);
-    clp_dedupe_clear(&merging.once);
-    if (done)
-        say_variants(sum);
+bool clp_merge_files(char *const *files, int count, int notes, struct clp_profile *sum)
+{
+    struct merging merging = begin(count == 1 ? files[0] : "", notes, sum);
+    bool done = merging.leads ? merge_all(&merging, merging.family.items, (int)merging.family.count)
+                              : merge_all(&merging, files, count);
+
+    clp_family_files_clear(&merging.family);
     return done;
 }
 
 bool clp_merge_file_in_place(const char *file, int notes, struct clp_profile *profile)
 {
-    struct merging merging = {.progress = clp_progress_start(), .notes_to = notes, .in_place = true};
-    bool done = read_file(&merging, file, profile);
+    struct merging merging = begin(file, notes, profile);
 
+    merging.in_place = !merging.leads;
+    bool done = merging.leads ? merge_all(&merging, merging.family.items, (int)merging.family.count)
+                              : read_file(&merging, file, profile);
     clp_progress_clear(&merging.progress);
+    clp_family_files_clear(&merging.family);
     return done;
 }
 

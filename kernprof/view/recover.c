@@ -4,11 +4,13 @@
 #include "base/escape.h"
 #include "formats/lprof/wire.h"
 #include "report/choice.h"
+#include "bridge/family_files.h"
 #include "bridge/reading.h"
 #include "bridge/console.h"
 #include "bridge/paper.h"
 #include "cli/command_line.h"
 #include "cli/overwrite.h"
+#include "merge.h"
 #include <string.h>
 
 static const char me[] = "clineprof";
@@ -28,7 +30,8 @@ static const struct clp_command_line command_line = {
     "clineprof recover",
     "usage: clineprof recover [-o FILE] FILE.live\n"
     "\n"
-    "Writes a .lprof file from the live file of a run that was killed or still goes on.\n",
+    "Writes a .lprof file from the live file of a run that was killed or still goes on, with\n"
+    "the files of its child processes.\n",
     {rows, sizeof rows / sizeof *rows},
 };
 
@@ -48,23 +51,43 @@ static bool name_outfile(const struct request *request, struct clp_buf *name)
     return true;
 }
 
-static bool write_profile(const struct clp_profile *profile, const char *path, unsigned rights)
+static bool write_profile(const struct clp_profile *profile, const char *path)
 {
     struct clp_fault fault = {.status = CLP_NO_MEMORY};
     struct clp_buf bytes;
 
     clp_buf_init(&bytes, profile->mem);
     bool done = clp_wire_encode(profile, &bytes) == CLP_OK &&
-                clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used, rights},
-                               &fault) == CLP_OK;
+                clp_file_write(path, &(struct clp_file_content){clp_buf_text(&bytes), bytes.used,
+                                                                0666 & ~profile->denied}, &fault) == CLP_OK;
     if (!done)
         clp_reading_complain(path, &fault, profile->mem);
     clp_buf_clear(&bytes);
     return done;
 }
 
+/* Adds the files of the other processes, if `file` is the live file of a run's first process. False after one line of
+ * complaint. */
+static bool add_family(char *file, struct clp_profile *profile, struct clp_buf *text)
+{
+    struct clp_mem *mem = profile->mem;
+    struct clp_family_files family;
+
+    clp_family_files_find(&family, file, mem);
+    bool leads = clp_family_files_lead(&family, file), done = true;
+    if (leads) {
+        clp_buf_add_text(text, ", with ");
+        clp_family_files_add_count(&family, text);
+        clp_profile_clear(profile);
+        clp_profile_init(profile, mem);
+        done = clp_merge_files(&file, 1, 0, profile);
+    }
+    clp_family_files_clear(&family);
+    return done;
+}
+
 /* Reads the live file, and appends what it is worth. False, after one line of complaint, when there is nothing to write. */
-static bool read_live(const char *file, struct clp_profile *profile, struct clp_buf *text)
+static bool read_live(char *file, struct clp_profile *profile, struct clp_buf *text)
 {
     struct clp_live_about about;
     struct clp_fault fault;
@@ -73,7 +96,10 @@ static bool read_live(const char *file, struct clp_profile *profile, struct clp_
         clp_reading_complain(file, &fault, profile->mem);
         return false;
     }
+    profile->denied |= 0666 & ~clp_file_rights(file);
     clp_reading_describe_live(file, &about, profile, text);
+    if (!add_family(file, profile, text))
+        return false;
     if (!clp_choice_is_idle(profile))
         return true;
     clp_buf_add_text(text, "; no profile is written");
@@ -81,14 +107,14 @@ static bool read_live(const char *file, struct clp_profile *profile, struct clp_
     return false;
 }
 
-static bool recover(const char *file, const char *outfile, struct clp_mem *mem)
+static bool recover(char *file, const char *outfile, struct clp_mem *mem)
 {
     struct clp_profile profile;
     struct clp_buf text;
 
     clp_profile_init(&profile, mem);
     clp_buf_init(&text, mem);
-    bool done = read_live(file, &profile, &text) && write_profile(&profile, outfile, clp_file_rights(file));
+    bool done = read_live(file, &profile, &text) && write_profile(&profile, outfile);
     if (done) {
         clp_file_clean(outfile);
         clp_buf_add_text(&text, "\nWrote profile results to '");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "content.h"
+#include "family_files.h"
 #include "formats/lprof/dedupe_processes.h"
 #include "formats/lprof/wire_reader.h"
 #include "load.h"
@@ -151,15 +152,44 @@ static bool add_all(PyObject *items, bool are_files, struct clp_profile *sum)
     return good;
 }
 
+/* A tuple of the paths; or of those of the whole family, if the only one is the live file of a run's first process. NULL
+ * with an exception set. */
+static PyObject *with_family(PyObject *paths)
+{
+    struct clp_mem mem = clp_mem_system();
+    struct clp_family_files family;
+    PyObject *path;
+
+    if (PyTuple_GET_SIZE(paths) != 1)
+        return Py_NewRef(paths);
+    if (!PyUnicode_FSConverter(PyTuple_GET_ITEM(paths, 0), &path))
+        return NULL;
+    clp_family_files_find(&family, PyBytes_AS_STRING(path), &mem);
+    bool leads = clp_family_files_lead(&family, PyBytes_AS_STRING(path));
+    PyObject *all = leads ? PyTuple_New((Py_ssize_t)family.count) : Py_NewRef(paths);
+    for (size_t i = 0; all != NULL && leads && i < family.count; i++) {
+        PyObject *name = PyUnicode_DecodeFSDefault(family.items[i]);
+        if (name == NULL)
+            Py_CLEAR(all);
+        else
+            PyTuple_SET_ITEM(all, (Py_ssize_t)i, name);
+    }
+    clp_family_files_clear(&family);
+    Py_DECREF(path);
+    return all;
+}
+
 PyObject *clp_content_of_files(PyObject *module, PyObject *paths)
 {
     struct clp_mem mem = clp_mem_system();
+    PyObject *all = with_family(paths);
     struct clp_profile sum;
 
     (void)module;
     clp_profile_init(&sum, &mem);
-    PyObject *dict = add_all(paths, true, &sum) ? clp_content_dict(&sum) : NULL;
+    PyObject *dict = all != NULL && add_all(all, true, &sum) ? clp_content_dict(&sum) : NULL;
     clp_profile_clear(&sum);
+    Py_XDECREF(all);
     return dict;
 }
 

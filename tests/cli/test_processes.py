@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """--prof-child-procs: whatever a program starts is in the profile, to the hit, however it ends."""
 
+import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -544,6 +546,93 @@ os.kill(os.getpid(), signal.SIGKILL)
     profile = Profile(tmp_path / "sum.lprof")
     profile.folder = tmp_path
     assert turns(profile) == 21
+
+
+NINE = """
+reader, writer = os.pipe()
+for n in range(8):
+    if os.fork() == 0:
+        work(10 ** n // 10)
+        os.write(writer, b"x")
+        time.sleep(60)
+ready = 0
+while ready < 8:
+    ready += len(os.read(reader, 8))
+os.killpg(0, signal.SIGTERM)
+time.sleep(60)
+"""
+
+
+@pytest.fixture(params=["work(5)", ""], ids=["all have counted", "the first has counted nothing"])
+def killed(request, program, tmp_path):
+    """Of nine processes that SIGTERM has ended: the first one's file, the others', and the turns of all."""
+    program(request.param + NINE)
+    command = [*ckernprof("-l", OPTION), "prog.py"]
+    with subprocess.Popen(command, cwd=tmp_path, env=clean_environment(), start_new_session=True) as process:
+        assert process.wait(60) == -signal.SIGTERM
+    first, others = tmp_path / "prog.py.lprof.live", sorted(tmp_path.glob("prog.py.lprof.*-*.live"))
+    assert len(others) == 8 and len(list(tmp_path.iterdir())) == 10
+    return first, others, 1111111 + len(request.param) // 7 * 5
+
+
+JOIN = "; to join them run: clineprof recover prog.py.lprof.live"
+
+
+def test_the_first_file_of_a_killed_family_shows_and_joins_all(killed, tmp_path):
+    first, others, done = killed
+    shown = run_viewer([first.name], tmp_path)
+    heading = shown.out.splitlines()[0]
+    assert re.fullmatch(r"prog\.py\.lprof\.live: process \d+ (did not end by itself|was killed before it counted anything)"
+                        rf", with 8 files of its child processes{JOIN}; > marks lines that were being executed", heading)
+    assert re.search(rf"^ +6 +{done} ", shown.out, re.M), shown.out
+    for name in others[0].name, others[7].name:
+        heading = run_viewer([name], tmp_path).out.splitlines()[0]
+        assert re.fullmatch(r"prog\.py\.lprof\.\S+\.live: process \d+ has ended; it is one of 9 files of a run"
+                            rf"{JOIN}; > .*", heading)
+    ended = run_viewer(["recover", first.name], tmp_path)
+    assert ended.code == 0 and ended.out.count("\n") == 2 and JOIN not in ended.out, ended.err
+    profile = Profile(tmp_path / "prog.py.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == done and len(profile.raw["processes"]) == 9
+    load = ("import clineprof; print([sum(line.hits for line in function.lines) for function in "
+            "clineprof.load('prog.py.lprof.live').functions])")  # fmt: skip
+    told = run_python(["-c", load], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert told.out == f"[{sum(profile.function('work')['lines']['hits'])}]\n", told.err
+
+
+def test_the_next_run_says_how_a_killed_family_is_joined(killed, tmp_path):
+    first, others, done = killed
+    (tmp_path / "again.py").write_text(WORK + "work(1)\n")
+    told = run_ckernprof(["-l", "-o", "prog.py.lprof", "again.py"], tmp_path)
+    [kept] = set(tmp_path.glob("prog.py.lprof.*.live")) - set(others)
+    pid = kept.name.split(".")[-2]
+    assert told.err == (f"ckernprof: an earlier run (process {pid}) did not end by itself; its profile is kept as '{kept}' "
+                        "and in 8 files of its child processes, which clineprof shows together; to join them run: "
+                        f"clineprof recover {kept}\n")
+    assert run_viewer(["recover", "-o", "all.lprof", kept.name], tmp_path).code == 0
+    profile = Profile(tmp_path / "all.lprof")
+    profile.folder = tmp_path
+    assert turns(profile) == done
+
+
+def test_what_is_no_file_of_a_killed_family_is_not_counted(killed, tmp_path):
+    """A file that is cut off is told, and the others count. Those of other runs and users do not belong to it."""
+    first, others, done = killed
+    damaged, foreign, *others = others
+    damaged.write_bytes(damaged.read_bytes()[:8192])
+    shutil.copy(others[0], tmp_path / "copy.live")
+    if os.geteuid() == 0:
+        os.chown(foreign, 12345, 12345)
+    else:
+        foreign.unlink()
+    run_ckernprof(["-l", "--prof-child-procs", "-o", "other.lprof", "-c", "import os; os._exit(0)"], tmp_path)
+    ended = run_viewer(["--format", "json", first.name], tmp_path)
+    told, complaint = ended.err.splitlines()
+    assert told.endswith(f", with 8 files of its child processes{JOIN}")
+    assert complaint == f"clineprof: {damaged.name}: cut off at byte 8192" and ended.code == 0
+    counted = [process["pid"] for process in json.loads(ended.out)["processes"] if process["events"]]
+    pids = [int(path.name.split(".")[-2]) for path in others]
+    assert sorted(pid for pid in counted if pid in pids) == sorted(pids) and len(counted) == 6 + (done > 1111111)
 
 
 # ---- multiprocessing ---------------------------------------------------------------------------

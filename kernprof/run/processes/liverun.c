@@ -10,6 +10,7 @@
 #include "cpython/object/profiler_run.h"
 #include "fork_helpers.h"
 #include "bridge/console.h"
+#include "bridge/family_files.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,24 +97,44 @@ static bool holds_nothing(const char *path)
     return nothing;
 }
 
-/* Renames the live file of an earlier run to OUTFILE.PID.live, and says so. Removes the file if it holds no counts.
- * False when the file is still there. */
+/* Tells under what name the live file of an earlier run is kept, and how it is joined with those of its child
+ * processes. */
+static void say_kept(const char *program, uint64_t pid, const char *name, const struct clp_family_files *family)
+{
+    struct clp_buf text;
+
+    clp_buf_init(&text, family->mem);
+    clp_buf_add_format(&text, "an earlier run (process %llu) did not end by itself; its profile is kept as '%s'",
+                       (unsigned long long)pid, name);
+    if (family->count > 1) {
+        clp_buf_add_text(&text, " and in ");
+        clp_family_files_add_count(family, &text);
+        clp_buf_add_text(&text, ", which clineprof shows together");
+        clp_family_files_add_command(name, &text);
+    } else {
+        clp_buf_add_text(&text, ", which clineprof shows");
+    }
+    clp_console_complain(program, clp_buf_text(&text));
+    clp_buf_clear(&text);
+}
+
+/* Renames the live file of an earlier run to OUTFILE.PID.live, and says so. Removes the file if it holds no counts, and
+ * has no family. False when the file is still there. */
 static bool keep_earlier(const struct clp_liverun_wish *wish, const char *path, uint64_t pid)
 {
     struct clp_mem mem = clp_mem_system();
+    struct clp_family_files family;
     struct clp_buf name;
 
-    if (holds_nothing(path) && unlink(path) == 0)
-        return true;
+    clp_family_files_find(&family, path, &mem);
     clp_buf_init(&name, &mem);
-    bool moved = name_with(&name, clp_buf_text(wish->outfile), pid) && move(path, clp_buf_text(&name));
+    bool gone = family.count < 2 && holds_nothing(path) && unlink(path) == 0;
+    bool moved = !gone && name_with(&name, clp_buf_text(wish->outfile), pid) && move(path, clp_buf_text(&name));
     if (moved && !wish->quiet)
-        clp_console_complain_format(
-            wish->program, "an earlier run (process %llu) did not end by itself; its profile is kept as "
-                     "'%s', which clineprof shows",
-            (unsigned long long)pid, clp_buf_text(&name));
+        say_kept(wish->program, pid, clp_buf_text(&name), &family);
     clp_buf_clear(&name);
-    return moved;
+    clp_family_files_clear(&family);
+    return gone || moved;
 }
 
 /* Whose live file has the path that this run wants, when that file stays there. */
