@@ -295,6 +295,9 @@ static PyMethodDef module_methods[] = {
     {"arrived", module_arrived, METH_VARARGS,
      "arrived(function, marked)\n--\n\nSelects in a function that another process has sent by value what -p and the like\n"
      "name, and the function itself if it was marked there."},
+    {"exec_selected", clp_imports_exec, METH_VARARGS,
+     "exec_selected(code, names)\n--\n\nRuns a module's code in its names, as exec() does. What -p and the like name in it is\n"
+     "selected."},
     {"is_selected", module_is_selected, METH_O,
      "is_selected(function)\n--\n\nReturns whether any profiler has selected the function."},
     {"unmap_page", module_unmap_page, METH_O,

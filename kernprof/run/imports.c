@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The import system and runpy take a module's code from get_code of its loader, which writes the cached bytecode
  * itself. So get_code is wrapped in the loaders of source files, of compiled files and of archives. A program's own
- * loader with another get_code imports as without the profiler. */
+ * loader with another get_code imports as without the profiler; only pytest's is known (clp_imports_exec). */
 #include "imports.h"
 #include "cpython/object/profiler_run.h"
 #include "cpython/windows/modules.h"
@@ -309,7 +309,7 @@ static PyObject *selected_in(struct clp_imports *imports, PyObject *code, PyObje
     return result;
 }
 
-/* The modules that are extended, and the modules of ours that do it. helper.taking(code, profiler) extends the code of
+/* The modules that are extended (imports.h), and the modules of ours that do it. helper.taking(code, profiler) extends the code of
  * such a module, helper.hand_over(profiler) a module that is loaded. */
 static const struct addition {
     const char *module; /* its name; with a dot first, the end of its name */
@@ -317,6 +317,7 @@ static const struct addition {
 } additions[] = {
     {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* has a `profile` of its own */
     {".spawn", "clineprof._boot.spawning"}, /* of multiprocessing, and of packages like it */
+    {"_pytest.assertion.rewrite", "clineprof._boot.rewriting"}, /* is a loader that runs the code which it makes */
 };
 
 #define ADDITIONS (sizeof additions / sizeof *additions)
@@ -628,6 +629,26 @@ bool clp_imports_select_function(struct clp_imports *imports, PyObject *function
 
     return !begin_choice(&choice, imports, module, file, file, resolved) ||
            clp_profiler_prepare_function(imports->profiler, function, &chooser);
+}
+
+/* ---- modules of a loader that runs their code itself ---- */
+
+PyObject *clp_imports_exec(PyObject *self, PyObject *arguments)
+{
+    PyObject *code, *names, *exec = PyDict_GetItemString(PyEval_GetBuiltins(), "exec"); /* borrowed */
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "O!O!:exec_selected", &PyCode_Type, &code, &PyDict_Type, &names))
+        return NULL;
+    PyObject *name = PyDict_GetItemString(names, "__name__"), *loader = PyDict_GetItemString(names, "__loader__");
+    Py_INCREF(code);
+    for (struct clp_imports *imports = watching; name != NULL && loader != NULL && code != NULL && imports != NULL;
+         imports = imports->next)
+        if (imports->profiler != NULL && !imports->selects_nothing)
+            code = selected_in(imports, code, loader, name);
+    PyObject *result = code != NULL && exec != NULL ? PyObject_CallFunctionObjArgs(exec, code, names, NULL) : NULL;
+    Py_XDECREF(code);
+    return result;
 }
 
 /* ---- functions that arrive by value ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes the code of modules between the moment a loader gives it and the moment it runs. What -p names in the
- * module is selected, and functions that are decorated with `profile` get their probes. Two modules are also extended:
- * line_profiler's `profile` uses this profiler, and multiprocessing gives children that it spawns a name `profile`.
+ * module is selected, and functions that are decorated with `profile` get their probes. Three modules are also extended:
+ * line_profiler's `profile` uses this profiler, multiprocessing gives children that it spawns a name `profile`, and pytest,
+ * which compiles test modules itself, runs them by clp_imports_exec.
  * Modules are loaded in any thread; the interpreter's lock protects the fields below, and imports.profiler is read
  * again for each module. */
 #ifndef CLP_IMPORTS_H
@@ -23,14 +24,14 @@ struct clp_imports {
     struct clp_seen_module *seen; /* owned array */
     size_t seen_count, seen_room;
     struct clp_imports *next; /* in the list of those that watch */
-    bool selects_nothing; /* the profiler counts no lines; only the two modules above are extended */
+    bool selects_nothing; /* the profiler counts no lines; only the modules above are extended */
 };
 
 /* Wraps the loaders of files and archives, so that what the targets name in a module is selected before the module
  * runs. Cached bytecode (.pyc) stays as it is. *imports must stay where it is. False with an exception set. */
 bool clp_imports_watch(struct clp_imports *imports);
 
-/* Extends those of the two modules (see the top of this file) that are loaded already. clp_imports_watch does it for
+/* Extends those of the modules (see the top of this file) that are loaded already. clp_imports_watch does it for
  * modules that are imported later. */
 void clp_imports_hand_over(const struct clp_imports *imports);
 
@@ -68,6 +69,10 @@ bool clp_imports_select_function(struct clp_imports *imports, PyObject *function
 /* Writes into `name` by what name targets know the script that the code is of: "main" for "/home/me/main.py". False if
  * the file is no .py, or there is no room. */
 bool clp_imports_script_name(PyObject *code, char *name, size_t room);
+
+/* exec_selected(code, names) in Python: exec() of a module's code, in which what the targets name is selected for all that
+ * watch. */
+PyObject *clp_imports_exec(PyObject *self, PyObject *arguments);
 
 /* Takes a function that another process has sent by value, for all that watch: selects in it what the targets name, and
  * selects it as decorated if it was `marked` there. False with an exception set. */

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Line-by-line time and memory profiles. `profile` records one in a program, `load` opens one. The profiler itself is
-in the C module clineprof._core."""
+in the C module clineprof._core.
+
+pytest warns of plug-ins that were imported before it could rewrite their asserts, as ckernprof imports this package, unless
+it reads here: PYTEST_DONT_REWRITE."""
 
 # {public name: the module that defines it}. A module is imported when its name is used: the start-up code (_boot)
 # imports this package before it knows whether there is a C module for this interpreter.

@@ -502,6 +502,39 @@ def test_under_the_launcher(project):
     assert project.hits("total") == project.hits("total", "outer.lprof") == TOTAL
 
 
+@pytest.mark.parametrize("target", ["tests/test_shop.py", "tests"])
+def test_rewritten_test_modules_under_the_launcher(project, target):
+    """The second run takes pytest's rewritten code from __pycache__. What it makes of a failing assert stays."""
+    project.write("tests/conftest.py", "def pytest_runtest_setup():\n    assert True\n")
+    project.write("tests/test_fails.py", "def test_fails():\n    n = 2\n    assert n == 3\n")
+    words = ["-m", "pytest", "-q"]
+    env = {"PYTHONPATH": str(project.folder), "PYTHONDONTWRITEBYTECODE": "",
+           "PYTEST_ADDOPTS": project.addopts([], None)}  # fmt: skip
+    told = re.compile("^E .*|^[a-z/_.]+:[0-9]+: .*", re.M)
+    bare = run([sys.executable, *words], project.folder, env=env)
+    for _ in range(2):
+        ended = run([*ckernprof("-l", "-p", target, "--no-config"), *words], project.folder, env=env)
+        assert (ended.code, counts_of(ended.out)) == (1, {"passed": 5, "failed": 1}) and ended.err == "", ended.err
+        assert told.findall(ended.out) == told.findall(bare.out) != []
+        assert project.hits("test_many") == {16: 9, 17: 6} and project.hits("test_total") == {11: 1}
+        assert ("tests/conftest.py" in project.selected()) == (target == "tests")
+        project.folder.joinpath("pytest.lprof").unlink()
+    assert list((project.folder / "tests" / "__pycache__").glob("test_shop*pytest*"))
+
+
+def test_the_launcher_costs_no_warning_of_pytest(project):
+    """pytest warns of a plugin that was imported before it could rewrite the plugin's asserts."""
+    (project.site / "clineprof-0.dist-info" / "RECORD").write_text("".join(
+        f"{path.relative_to(BUILD / 'python')},,\n" for path in (BUILD / "python/clineprof").rglob("*.py")))
+    project.write("pytest.ini", "[pytest]\nfilterwarnings = error\n")
+    path = os.pathsep.join(map(str, [project.site, BUILD / "python", project.folder]))
+    env = {"PYTHONPATH": path, "PYTEST_ADDOPTS": project.addopts([], None).replace("-W ignore", "")}
+    for words in ["--clineprof=shop"], []:
+        ended = run([*ckernprof("-l", "-p", "shop"), "-m", "pytest", *words], project.folder, env=env)
+        assert (ended.code, counts_of(ended.out)) == (0, {"passed": 5}), ended.out + ended.err
+        assert "arning" not in ended.out + ended.err
+
+
 def test_switched_off_by_name(project):
     ended = project.pytest("-p", "no:clineprof", "--clineprof")
     assert ended.code == 4 and "unrecognized arguments: --clineprof" in ended.out + ended.err

@@ -7,7 +7,7 @@ syntax is that of Python 2, so that any interpreter without a clineprof module p
 The launcher runs launch.py. The C code calls config.py to read config files, targets.py to find modules and functions
 by name, statements.py to find the lines of statements, registering.py for functions that are registered late with
 singledispatch, and memory_break.py to start a debugger. spawning.py and idle.py give spawned processes a `profile`.
-files.py writes files.
+rewriting.py shows it the code of pytest's test modules. files.py writes files.
 """
 import sys
 
