@@ -143,7 +143,7 @@ HEAD = """import clineprof
 profiler = profile = clineprof.Profiler(memory={memory!r}, tracer={tracer!r})
 """
 TAIL = """
-profiler.dump("program.py.lprof")
+open("program.py.lprof", "wb").write(profiler.render("lprof"))
 """
 
 
