@@ -308,6 +308,8 @@ Test(snapshot, whatever_shares_a_name_can_be_read_again)
         clp_buf_clear(&file);
         tear_down(&fixture);
     }
+}
+
 /* Python 3.14 makes such a function for each annotated one. */
 Test(snapshot, functions_of_annotations_are_there_only_if_they_ran)
 {
