@@ -465,19 +465,26 @@ class Thing:
     @other.setter
     def other(self, given):
         self.given = given
+    @other.deleter
+    def other(self):
+        del self.given
 
 thing = Thing()
 thing.value = thing.value
 thing.other = thing.other
+del thing.other
 """
 
 
 def test_all_functions_of_a_property_that_is_marked(script):
-    """Those that were put in above the mark, and those that come below it."""
+    """Those that were put in above the mark, and those that come below it. Each has its text."""
     path = script(PROPERTY)
-    found = run_ckernprof(["-l", path], path.parent).profile().hits()
-    assert sorted((key[2], *lines) for key, lines in found.items()) == [
-        ("Thing.other", 12), ("Thing.other", 15), ("Thing.value", 4), ("Thing.value", 8)]  # fmt: skip
+    profile = run_ckernprof(["-l", path], path.parent).profile()
+    assert sorted((key[2], *lines) for key, lines in profile.hits().items()) == [
+        ("Thing.other", 12), ("Thing.other", 15), ("Thing.other", 18), ("Thing.value", 4), ("Thing.value", 8)]
+    lines = PROPERTY.splitlines(keepends=True)
+    assert sorted(profile.sources().values()) == sorted(
+        "".join(lines[first - 1:last]) for first, last in [(2, 4), (5, 8), (9, 12), (13, 15), (16, 18)])
 
 
 OF_MEMORY_PROFILER = """\

@@ -181,6 +181,8 @@ static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, 
 {
     if (!add_function(window, code, name, text, &selected->shape, &selected->function))
         return false;
+    if (selected->text == CLP_TEXT_NONE) /* the probes needed no text */
+        selected->text = text;
     selected->audience = window->recorder->views.audiences[selected->function];
     if (selected->compiler != NULL)
         window->recorder->engine.functions.items[selected->function].compiler = selected->compiler;
