@@ -315,7 +315,9 @@ static const struct addition {
     const char *module; /* its name; with a dot first, the end of its name */
     const char *helper; /* the name of our module */
 } additions[] = {
-    {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* has a `profile` of its own */
+    {"line_profiler.explicit_profiler", "clineprof._compat.explicit"}, /* these have a `profile` of their own */
+    {"memory_profiler", "clineprof._compat.explicit"},
+    {"clineprof.memory_profiler", "clineprof._compat.explicit"},
     {".spawn", "clineprof._boot.spawning"}, /* of multiprocessing, and of packages like it */
     {"_pytest.assertion.rewrite", "clineprof._boot.rewriting"}, /* is a loader that runs the code which it makes */
 };

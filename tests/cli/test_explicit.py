@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs with `from line_profiler import profile` under ckernprof, as they run under kernprof."""
+"""Programs with `from line_profiler import profile` under ckernprof, as they run under kernprof; and with memory_profiler's
+`profile`."""
 import marshal
 
 import pytest
@@ -109,6 +110,75 @@ def test_an_error_within_it_is_its_own(program):
     ended = run_ckernprof(["-l", "it.py"], folder)
     assert ended.code == 1 and "explicit_profiler.py\", line 1, in <module>\n" in ended.err
     assert "ZeroDivisionError: division by zero" in ended.err and "clineprof/" not in ended.err
+
+
+# ---- memory_profiler ----
+
+MEMORY = """\
+from {module} import profile
+
+@profile
+def spam(n):
+    for i in range(n):
+        pass
+
+@profile(precision=4)
+def eggs():
+    return spam(3)
+
+eggs()
+"""
+MEMORY_HITS = {"spam": {5: 4, 6: 3}, "eggs": {10: 1}}
+MEMORY_STAND_IN = """\
+class CodeMap:
+    pass
+
+def profile(func=None, stream=None, precision=1, backend="psutil"):
+    print("its own")
+    return func if func is not None else lambda function: function
+"""
+
+
+def memory_program(folder, module):
+    """Writes it.py, which uses `profile` of a module: clineprof's, or a stand-in where the original is not
+    installed."""
+    (folder / "memory_profiler.py").write_text(MEMORY_STAND_IN)
+    (folder / "it.py").write_text("import sys\nsys.path.insert(0, %r)\n" % str(BUILD / "python")
+                                  * module.startswith("clineprof") + MEMORY.format(module=module))  # fmt: skip
+
+
+@pytest.mark.parametrize("module", ["memory_profiler", "clineprof.memory_profiler"])
+def test_memory_profilers_profile_is_the_launchers(tmp_path, module):
+    memory_program(tmp_path, module)
+    more = 2 * module.startswith("clineprof")
+    expected = {name: {line + more: n for line, n in lines.items()} for name, lines in MEMORY_HITS.items()}
+    ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert (ended.code, ended.err) == (0, "") and "its own" not in ended.out and "Mem usage" not in ended.out
+    assert hits(ended) == expected
+    (tmp_path / "first.py").write_text("import %s\n" % module)
+    ended = run_ckernprof(["-l", "-s", "first.py", "it.py"], tmp_path)
+    assert hits(ended) == expected
+
+
+def test_the_original_memory_profiler(tmp_path):
+    pytest.importorskip("memory_profiler")
+    (tmp_path / "it.py").write_text(MEMORY.format(module="memory_profiler"))
+    ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert (ended.code, ended.err, hits(ended)) == (0, "", MEMORY_HITS) and "Mem usage" not in ended.out
+
+
+@pytest.mark.parametrize("words", [[], ["-b"]], ids=" ".join)
+def test_where_no_lines_are_counted_memory_profilers_profile_is_let_be(tmp_path, words):
+    memory_program(tmp_path, "memory_profiler")
+    ended = run_ckernprof([*words, "it.py"], tmp_path)
+    assert ended.code == 0 and "its own" in ended.out
+
+
+def test_a_programs_own_module_called_memory_profiler_is_let_be(tmp_path):
+    memory_program(tmp_path, "memory_profiler")
+    (tmp_path / "memory_profiler.py").write_text(MEMORY_STAND_IN.replace("CodeMap", "Other"))
+    ended = run_ckernprof(["-l", "it.py"], tmp_path)
+    assert ended.code == 0 and "its own" in ended.out
 
 
 # ---- ckernprof -b ----

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Makes `from line_profiler import profile` give the launcher's profiler under `ckernprof -l` and `-b`, as it does
-under kernprof, if line_profiler itself is installed. Only sys and modules of ours are imported here, because the
-program's own folder may be on sys.path already."""
+"""Makes `from line_profiler import profile` and `from memory_profiler import profile` give the launcher's profiler
+under `ckernprof -l`, where those packages are installed. Under `ckernprof -b` the former gives the function profiler, as
+it does under kernprof. Only sys and modules of ours are imported here, because the program's own folder may be on
+sys.path already."""
 import sys
 
 from clineprof._boot import spawning
 
-MODULE = "line_profiler.explicit_profiler"
+LINES, MEMORY = "line_profiler.explicit_profiler", ("memory_profiler", "clineprof.memory_profiler")
 
 
 def hand_over(profiler):
-    """Gives the profiler to line_profiler's module if that is loaded already."""
-    module = sys.modules.get(MODULE)
-    if type(module) is type(sys):
-        _give(vars(module), profiler)
+    """Gives the profiler to those of the modules that are loaded already."""
+    for name in LINES, *MEMORY:
+        module = sys.modules.get(name)
+        if type(module) is type(sys):
+            _give(vars(module), profiler)
 
 
 def taking(code, profiler):
@@ -22,9 +24,12 @@ def taking(code, profiler):
 
 
 def _give(names, profiler):
+    counts_lines = hasattr(profiler, "snapshot")
     take = getattr(names.get("profile"), "_kernprof_overwrite", None)
     if take is not None:
-        take((_Launchers if hasattr(profiler, "snapshot") else _LaunchersCalls)(profiler))
+        take((_Launchers if counts_lines else _LaunchersCalls)(profiler))
+    elif names["__name__"] in MEMORY and "CodeMap" in names and counts_lines:  # not a program's module of that name
+        names["profile"] = profiler
 
 
 class _Launchers:
