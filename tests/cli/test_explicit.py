@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs with `from line_profiler import profile` under ckernprof, as they run under kernprof; and with memory_profiler's
-`profile`."""
+"""Programs with `from line_profiler import profile` under ckernprof, as they run under kernprof; and those with
+memory_profiler's `profile`."""
 import marshal
 
 import pytest

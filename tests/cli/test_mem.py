@@ -141,7 +141,7 @@ def test_run_with_an_interpreter_and_a_module(script, tmp_path):
 
 
 @pytest.mark.parametrize("options, python", [
-    ([], True), (["--nopython"], False), (["-M"], False), (["-C"], True),
+    ([], True), (["--nopython"], False), (["-M"], True), (["-C"], True),
 ])  # fmt: skip
 def test_which_programs_are_run_as_python(script, tmp_path, options, python):
     path = script("print('profile' in dir(__builtins__))\n")
@@ -150,6 +150,37 @@ def test_which_programs_are_run_as_python(script, tmp_path, options, python):
     ended = mem(["run", *options, path], tmp_path)
     assert ended.out.endswith(f"{python}\n"), ended.err
     assert ("running as a Python program" in ended.out) == python
+
+
+STAMPED = """\
+import time
+@profile
+def outer():
+    with profile.timestamp("stamped"):
+        time.sleep(.1)
+    with profile.timestamp(name="named"), profile.timestamp():
+        time.sleep(.1)
+
+outer()
+"""
+
+
+def test_timestamp_records_a_block(script, tmp_path):
+    """With the names that programs for mprof use."""
+    ended = mem(["run", "-T", ".02", "-o", "it.dat", script(STAMPED)], tmp_path)
+    assert (ended.err, ended.code) == ("", 0)
+    stays = {row[0]: [float(value) for value in row[1:]] for row in rows(tmp_path / "it.dat", "FUNC")}
+    assert {name: stay[4] for name, stay in stays.items()} == {
+        "__main__.outer": 0, "__main__.stamped": 1, "__main__.named": 1, "__main__.<block>": 2}
+    assert stays["__main__.stamped"][3] <= stays["__main__.named"][1]
+
+
+def test_functions_beside_children(script, tmp_path):
+    text = FUNCTIONS + CHILDREN
+    ended = mem(["run", "-M", "-T", ".02", "-o", "it.dat", script(text)], tmp_path)
+    assert (ended.err, ended.code) == ("", 0)
+    assert {row[0] for row in rows(tmp_path / "it.dat", "FUNC")} == {"__main__.outer", "__main__.inner"}
+    assert max(sizes(tmp_path / "it.dat", "CHLD", 1)) > 70
 
 
 CHILDREN = """\
@@ -288,6 +319,15 @@ def test_attach_until_it_ends(running, tmp_path):
     out, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (0, "") and f"using hint: {running.pid}" in out
     assert max(sizes(tmp_path / "it.dat")) > 60
+
+
+@pytest.mark.parametrize("words", [["attach"], ["run", "--attach"]], ids=" ".join)
+def test_options_may_stand_behind_the_process(running, tmp_path, words):
+    ended = mem([*words, running.pid, "-t", "0.2", "-o", "it.dat"], tmp_path)
+    assert (ended.err, ended.code) == ("", 0) and running.poll() is None
+    assert max(sizes(tmp_path / "it.dat")) > 60
+    fails([*words, running.pid, "1", "-t", "0.2"], tmp_path, 2, "one process can be recorded at a time, not")
+    fails([*words, running.pid, "--frobnicate"], tmp_path, 2, "unrecognized arguments: --frobnicate")
 
 
 def test_attach_by_name(tmp_path):

@@ -129,17 +129,22 @@ def _run_parser(name):
     parser.add_argument("--backend", choices=sorted(BACKENDS) + ["tracemalloc"], default="psutil",
                         help="psutil, posix: resident size; psutil_pss: shared pages divided among their "
                              "processes; psutil_uss: without shared pages (both are slow)")
-    parser.add_argument("program", nargs=argparse.REMAINDER)
+    # what stands behind a program is the program's own; behind a process more options may stand
+    parser.add_argument("program", nargs="*" if name == "attach" else argparse.REMAINDER)
     return parser
 
 
 def run(words, name="run"):
     parser = _run_parser(name)
     options = parser.parse_args(words)
+    if options.attach and name == "run":
+        return run(words, "attach")
     program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not program:
         parser.error("a process to attach to must be given" if options.attach else
                      "a program to run must be given")
+    if options.attach and len(program) > 1:
+        parser.error("one process can be recorded at a time, not %s" % " and ".join(program))
     if options.backend == "tracemalloc":
         parser.error("tracemalloc sees only the process that it is in; choose another --backend")
     options.is_named = options.output is not None
@@ -163,9 +168,7 @@ def _run(options, program):
     _say("running new process")
     python = options.python
     if program[0].endswith(".py") and not options.nopython:
-        if options.multiprocess:
-            program = [sys.executable] + program
-        python = not options.multiprocess
+        python = True
     command = _command_line(program)
     if not python:
         return _record_program(options, program, command)

@@ -570,6 +570,8 @@ static PyMethodDef profiler_methods[] = {
      "linecache where there is no such file."},
     {"block", clp_with_block_new, METH_O,
      "block(name)\n--\n\n`with profiler.block(\"name\"):` counts the lines of the block as a function."},
+    {"timestamp", CLP_C_FUNCTION(clp_with_block_timestamp), METH_VARARGS | METH_KEYWORDS,
+     "timestamp(name='<block>')\n--\n\nblock() by the name that programs for mprof use."},
     {"after_fork", profiler_after_fork, METH_NOARGS,
      "after_fork()\n--\n\nThis process is a fork's child: its memory is read from now on."},
     {"start", profiler_start, METH_NOARGS,

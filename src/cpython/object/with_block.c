@@ -167,6 +167,19 @@ PyObject *clp_with_block_new(PyObject *self, PyObject *name)
     return (PyObject *)block;
 }
 
+PyObject *clp_with_block_timestamp(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"name", NULL};
+    PyObject *given = NULL;
+
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:timestamp", names, &given))
+        return NULL;
+    PyObject *name = given != NULL ? Py_NewRef(given) : PyUnicode_FromString("<block>");
+    PyObject *block = name != NULL ? clp_with_block_new(self, name) : NULL;
+    Py_XDECREF(name);
+    return block;
+}
+
 PyObject *clp_with_block_enter(PyObject *self, PyObject *nothing)
 {
     PyFrameObject *frame = clp_frame_of_with();
