@@ -2,6 +2,7 @@
 #include "option.h"
 #include "option_use.h"
 #include "option_value.h"
+#include "base/words.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static bool complain_of_unknown(struct clp_option_parser *parser, const char *te
     bool has_number = !plain && clp_option_number_follows(parser);
 
     while (clp_option_use_next(parser->table, &use)) {
-        size_t far = clp_option_slips(text + dashes, bytes - dashes, use.shown + 2);
+        size_t far = clp_words_slips(text + dashes, bytes - dashes, use.shown + 2, strlen(use.shown + 2));
         if (far != SIZE_MAX) /* if a number follows, an option that takes one wins over another that is as similar */
             far = 2 * far + (has_number && !clp_option_is_number(use.option));
         if (far >= least || use.option->help == NULL ||

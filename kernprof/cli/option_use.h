@@ -22,11 +22,6 @@ bool clp_option_use_next_form(struct clp_option_use *use);
 /* Moves *use to the next long spelling in the table, {0} to the first. False behind the last. */
 bool clp_option_use_next(struct clp_option_table table, struct clp_option_use *use);
 
-/* The distance of two names: how many letters must be changed, inserted, removed or exchanged with the next letter to
- * turn one name into the other. SIZE_MAX when the names are too different to be confused. Neither name has dashes at
- * its start. */
-size_t clp_option_slips(const char *text, size_t bytes, const char *name);
-
 /* Does the option need a number? False for a PERIOD, whose number may be left out. */
 bool clp_option_is_number(const struct clp_option *option);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "option_value.h"
+#include "base/words.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -73,29 +74,18 @@ static bool store_number(struct clp_option_parser *parser, const struct clp_opti
     return true;
 }
 
-/* Is the value one of the words in the list, which reads "a, b or c"? */
-static bool is_in_list(const char *list, const char *value)
-{
-    size_t bytes;
-
-    for (; *list != 0; list += bytes + strspn(list + bytes, ", ")) {
-        bytes = strcspn(list, ", ");
-        if (strlen(value) == bytes && memcmp(list, value, bytes) == 0)
-            return strcmp(value, "or") != 0;
-    }
-    return false;
-}
-
 /* Checks a value by the row's list of values and by its check. False after a complaint. */
 static bool is_meant(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
 {
+    const struct clp_option *option = use->option;
+    bool good = option->one_of == NULL || clp_words_have(option->one_of, value, strlen(value));
     struct clp_buf fault;
 
-    if (use->option->one_of != NULL && !is_in_list(use->option->one_of, value))
-        return clp_option_complain_of_value(parser, use, use->option->one_of, value);
-
     clp_buf_init(&fault, parser->error->mem);
-    bool good = use->option->check == NULL || use->option->check(value, &fault);
+    if (!good)
+        clp_words_refuse(&fault, "", option->one_of, value, strlen(value));
+    else if (option->check != NULL)
+        good = option->check(value, &fault);
     if (!good)
         clp_option_complain_of(parser, use, clp_buf_text(&fault));
     clp_buf_clear(&fault);

@@ -7,6 +7,7 @@
 #include "option_value.h"
 #include "os/proc.h"
 #include "base/version.h"
+#include "base/words.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,21 +30,46 @@ static bool check_columns(const char *value, struct clp_buf *fault)
         clp_buf_add_format(fault, "takes at most %d columns", CLP_COLUMNS_MOST);
         return false;
     }
-    clp_buf_add_text(fault, "needs some of ");
-    clp_columns_add_names(fault);
-    clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, bad);
+    struct clp_buf names;
+    clp_buf_init(&names, fault->mem);
+    clp_columns_add_names(&names);
+    clp_words_refuse(fault, "some of ", clp_buf_text(&names), bad, bytes);
+    clp_buf_clear(&names);
+    return false;
+}
+
+/* Suggests the most similar name for the first name in `value` that no column has. False when there is none. */
+static bool suggest_column(struct clp_buf *fault, const char *columns, const char *value)
+{
+    const char *near;
+    size_t bytes, near_bytes;
+
+    for (; *value != 0; value += strcspn(value, ","), value += *value == ',') {
+        bytes = strcspn(value, "=,");
+        if (clp_words_have(columns, value, bytes))
+            continue;
+        near_bytes = clp_words_nearest(columns, value, bytes, &near);
+        if (near_bytes != 0)
+            clp_words_refuse(fault, "", columns, value, bytes);
+        return near_bytes != 0;
+    }
     return false;
 }
 
 static bool check_widths(const char *value, struct clp_buf *fault)
 {
     struct clp_widths widths;
+    struct clp_buf names;
 
     if (clp_widths_parse(&widths, value))
         return true;
-    clp_buf_add_format(fault, "needs NAME=N,.. with a NAME of line,");
-    clp_columns_add_names(fault);
-    clp_buf_add_format(fault, " and an N from 1 to %d, not '%s'", CLP_WIDTH_MOST, value);
+    clp_buf_init(&names, fault->mem);
+    clp_buf_add_text(&names, "line,");
+    clp_columns_add_names(&names);
+    if (!suggest_column(fault, clp_buf_text(&names), value))
+        clp_buf_add_format(fault, "needs NAME=N,.. with a NAME of %s and an N from 1 to %d, not '%s'",
+                           clp_buf_text(&names), CLP_WIDTH_MOST, value);
+    clp_buf_clear(&names);
     return false;
 }
 

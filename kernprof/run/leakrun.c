@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "leakrun.h"
-#include "cli/option_use.h"
+#include "base/words.h"
 #include "report/leak_report.h"
 #include "cli/option.h"
 #include "heap/epochs.h"
@@ -102,7 +102,7 @@ static void add_near_name(struct clp_buf *text, const char *wanted, const struct
     for (size_t i = 0; i < functions->count; i++) {
         const char *names[] = {functions->items[i].name, last_part(functions->items[i].name)};
         for (size_t j = 0; j < 2; j++) {
-            size_t slips = clp_option_slips(wanted, strlen(wanted), names[j]);
+            size_t slips = clp_words_slips(wanted, strlen(wanted), names[j], strlen(names[j]));
             nearest = slips < least ? names[j] : nearest;
             least = slips < least ? slips : least;
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "callers.h"
 #include "base/escape.h"
+#include "base/words.h"
 #include "bridge/console.h"
 #include "bridge/paper.h"
 #include "bridge/reading.h"
 #include "cli/command_line.h"
-#include "cli/option_use.h"
 #include "cli/options.h"
 #include "merge.h"
 #include "report/call_table.h"
@@ -44,9 +44,9 @@ static const char *similar_name(const struct clp_profile *profile, const char *n
 
     for (size_t i = 0; i < profile->function_count; i++) {
         const char *whole = profile->functions[i].name, *dot = strrchr(whole, '.');
-        size_t slips = clp_option_slips(name, strlen(name), whole);
-        if (dot != NULL && clp_option_slips(name, strlen(name), dot + 1) < slips)
-            slips = clp_option_slips(name, strlen(name), dot + 1);
+        size_t slips = clp_words_slips(name, strlen(name), whole, strlen(whole));
+        size_t last = dot != NULL ? clp_words_slips(name, strlen(name), dot + 1, strlen(dot + 1)) : SIZE_MAX;
+        slips = last < slips ? last : slips;
         if (slips < least) {
             least = slips;
             found = whole;

@@ -12,7 +12,7 @@
 #include "folding.h"
 #include "merge.h"
 #include "cli/option.h"
-#include "cli/option_use.h"
+#include "base/words.h"
 #include "cli/options.h"
 #include "bridge/reading.h"
 #include "cli/overwrite.h"
@@ -226,7 +226,7 @@ static const char *meant_by(const char *word)
     if (strcmp(word, "help") == 0 || strcmp(word, "version") == 0)
         return word[0] == 'h' ? "--help" : "--version";
     for (size_t i = 0; i < CLP_COMMANDS; i++)
-        if (clp_option_slips(word, strlen(word), clp_command_name(i)) != SIZE_MAX)
+        if (clp_words_slips(word, strlen(word), clp_command_name(i), strlen(clp_command_name(i))) != SIZE_MAX)
             return clp_command_name(i);
     return NULL;
 }

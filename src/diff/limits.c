@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "limits.h"
+#include "base/words.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -26,14 +27,19 @@ static void skip_spaces(struct reader *reader)
         reader->at++;
 }
 
-static bool complain_of_measure(struct reader *reader)
+static bool complain_of_measure(struct reader *reader, size_t bytes)
 {
+    static const char before[] = "one of ";
     struct clp_buf names;
+    const char *near;
 
     clp_buf_init(&names, reader->fault->mem);
-    clp_buf_add_text(&names, "one of ");
+    clp_buf_add_text(&names, before);
     clp_measure_add_names(&names, CLP_MEASURES);
-    (void)complain(reader, clp_buf_text(&names));
+    size_t near_bytes = clp_words_nearest(clp_buf_text(&names) + strlen(before), reader->at, bytes, &near);
+    (void)complain(reader, near_bytes != 0 ? "a measure" : clp_buf_text(&names));
+    if (near_bytes != 0)
+        clp_buf_add_format(reader->fault, " (did you mean %.*s?)", (int)near_bytes, near);
     clp_buf_clear(&names);
     return false;
 }
@@ -45,7 +51,7 @@ static bool read_measure(struct reader *reader, struct clp_limit *limit)
     limit->measure = clp_measure_named(reader->at, bytes);
     limit->text = reader->at;
     if (bytes == 0 || limit->measure == CLP_MEASURES)
-        return complain_of_measure(reader);
+        return complain_of_measure(reader, bytes);
     reader->at += bytes;
     skip_spaces(reader);
     if (*reader->at != '>' && *reader->at != '<')

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "measures.h"
+#include "base/words.h"
 #include <string.h>
 
 #define SIGNED_uint64_t false
@@ -30,6 +31,16 @@ void clp_measure_add_names(struct clp_buf *out, enum clp_measure end)
         clp_buf_add_format(out, "%s%s", i == 0 ? "" : ",", clp_measure_rows[i].name);
 }
 
+static void refuse(struct clp_buf *fault, const char *name, size_t bytes)
+{
+    struct clp_buf names;
+
+    clp_buf_init(&names, fault->mem);
+    clp_measure_add_names(&names, CLP_MEASURE_total);
+    clp_words_refuse(fault, "some of ", clp_buf_text(&names), name, bytes);
+    clp_buf_clear(&names);
+}
+
 bool clp_measure_list_read(struct clp_measure_list *list, const char *names, struct clp_buf *fault)
 {
     struct clp_measure_list found = {.count = 0};
@@ -43,9 +54,7 @@ bool clp_measure_list_read(struct clp_measure_list *list, const char *names, str
             return false;
         }
         if (measure >= CLP_MEASURE_total) {
-            clp_buf_add_text(fault, "needs some of ");
-            clp_measure_add_names(fault, CLP_MEASURE_total);
-            clp_buf_add_format(fault, ", not '%.*s'", (int)bytes, at);
+            refuse(fault, at, bytes);
             return false;
         }
         found.items[found.count++] = measure;

@@ -349,7 +349,11 @@ def test_sort_by(key, order, made):
 @pytest.mark.parametrize(
     "words, told",
     {
-        ("--columns", "hits,tims"): "option '--columns' needs some of hits,time,",
+        ("--columns", "hits,zeit"): "option '--columns' needs some of hits,time,",
+        ("--columns", "hits,tims"): "option '--columns' does not take 'tims' (did you mean time?); see",
+        ("--widths", "hits=5,tme=9"): "option '--widths' does not take 'tme' (did you mean time?); see",
+        ("--widths", "time=x"): "option '--widths' needs NAME=N,.. with a NAME of line,hits,time,",
+        ("--sort-by", "tme"): "option '--sort-by' does not take 'tme' (did you mean time?); see",
         ("--columns", ",".join(["hits"] * 25)): "option '--columns' takes at most 24 columns",
         ("--sort-by", "size"): "option '--sort-by' needs hits, time, ",
     }.items(),

@@ -587,7 +587,8 @@ Test(compare, a_bad_limit_says_what_and_where)
 {
     static const char *const cases[][2] = {
         {"", "at character 1 of ''"},
-        {"tim>+20%", "needs one of hits,time,"},
+        {"zeit>+20%", "needs one of hits,time,"},
+        {"time>1ms,tim>+20%", "needs a measure at character 10 of 'time>1ms,tim>+20%' (did you mean time?)"},
         {"time+20%", "needs > or < at character 5"},
         {"time>=+20%", "needs a number at character 6"},
         {"time>+", "needs a number at character 7"},
