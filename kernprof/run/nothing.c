@@ -168,12 +168,15 @@ static bool misses_children(const struct clp_run *run)
     return is_profiled_alone(run) && (has_started_python(run) || children_worked());
 }
 
-/* The first word behind the program that is an option of ckernprof; NULL when there is none. */
-static const char *misplaced_word(const struct clp_run_options *options)
+/* The first word behind the program that is an option of ckernprof and that `is_meant`, if that is not NULL; NULL when
+ * there is none. */
+static const char *misplaced_word(const struct clp_run_options *options, bool (*is_meant)(const char *word))
 {
-    for (int i = 1; i < options->program_argc && strcmp(options->program_argv[i], "--") != 0; i++)
-        if (clp_option_is_spelled(clp_run_options_table(), options->program_argv[i]))
-            return options->program_argv[i];
+    for (int i = 1; i < options->program_argc && strcmp(options->program_argv[i], "--") != 0; i++) {
+        const char *word = options->program_argv[i];
+        if (clp_option_is_spelled(clp_run_options_table(), word) && (is_meant == NULL || is_meant(word)))
+            return word;
+    }
     return NULL;
 }
 
@@ -284,21 +287,34 @@ static void hint_at_profile(const struct clp_run_options *options)
     clp_buf_clear(&text);
 }
 
-/* Does the word ask for -l, in a form that few programs have: joined letters with l first ("-lv"), or --line..? */
-static bool asks_for_lines(const struct clp_run_options *options, const char *word)
+/* Has the program imported what reads options? Then a -l that it accepts is its own. */
+static bool reads_options(void)
 {
-    return !options->line_by_line && (strncmp(word, "--line", 6) == 0 || (strncmp(word, "-l", 2) == 0 && word[2] != 0));
+    static const char *const readers[] = {"argparse", "optparse", "getopt", "click"};
+
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (PyDict_GetItemString(PyImport_GetModuleDict(), readers[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Does the word ask for -l? Few programs have joined letters with l first ("-lv"), or --line.. */
+static bool asks_for_lines(const char *word)
+{
+    return strncmp(word, "--line", 6) == 0 || (strncmp(word, "-l", 2) == 0 && (word[2] != 0 || !reads_options()));
 }
 
 static void hint_at_options(const struct clp_run *run)
 {
     const struct clp_run_options *options = &run->options;
-    const char *word = misplaced_word(options);
+    const char *word = run->end.refused_words   ? misplaced_word(options, NULL)
+                       : !options->line_by_line ? misplaced_word(options, asks_for_lines)
+                                                : NULL;
     bool by_name = options->target_kind == CLP_TARGET_SCRIPT || options->target_kind == CLP_TARGET_MODULE;
 
     if (run->end.lacks_profile && !options->builtin && by_name)
         hint_at_profile(options);
-    if (word != NULL && (run->end.refused_words || asks_for_lines(options, word)))
+    else if (word != NULL)
         clp_console_complain_format(me, "'%s' stands behind the program, which got it; options of ckernprof must "
                                       "stand before the program", word);
 }
@@ -320,7 +336,7 @@ static void start_to_say(struct clp_buf *text, const struct clp_run *run)
 /* Appends other possible causes behind the reason, and prints the message. `profile` may be NULL. */
 static void end_saying(struct clp_buf *text, const struct clp_run *run, const struct clp_profile *profile)
 {
-    const char *word = misplaced_word(&run->options);
+    const char *word = misplaced_word(&run->options, NULL);
     PyObject *advice = NULL;
     const struct clp_profile_function *idle = profile != NULL ? first_idle(profile) : NULL;
     const struct clp_profile_function *sent = idle != NULL ? first_sent(run, profile, &advice) : NULL;

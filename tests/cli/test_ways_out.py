@@ -138,10 +138,10 @@ def test_options_behind_the_program(script, tmp_path):
         assert hint not in run_ckernprof([*mode, strict.name, "--bad"], tmp_path).err
     takes = script("import argparse, sys\nprint(sys.argv)\n" + SMALL, "takes.py")
     assert run_ckernprof(["-l", takes.name, "-v"], tmp_path).err == ""
-    for word in "-v", "-l":
-        assert run_ckernprof([idle.name, word], tmp_path).err == ""
-    for word in "-lv", "--line-by-line":
-        assert run_ckernprof([idle.name, word], tmp_path).err == (
+    assert run_ckernprof([idle.name, "-v"], tmp_path).err == ""
+    assert run_ckernprof(["-b", takes.name, "-l"], tmp_path).err == ""  # it reads its options itself
+    for word, words in ("-l", ["-l"]), ("-l", ["x", "-v", "-l"]), ("-lv", ["-lv"]), ("--line-by-line", ["--line-by-line"]):
+        assert run_ckernprof([idle.name, *words], tmp_path).err == (
             f"ckernprof: '{word}' stands behind the program, which got it; options of ckernprof must stand before "
             "the program\n")  # fmt: skip
 
