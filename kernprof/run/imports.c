@@ -591,6 +591,72 @@ static bool select_in_loaded(struct clp_imports *imports, PyObject *module, cons
     return done;
 }
 
+/* Selects what a target names by a module that has it from elsewhere, and counts it for the target. */
+struct exported {
+    struct clp_imports *imports;
+    struct clp_target *target;
+    struct clp_candidate candidate;
+};
+
+static bool chooses_exported(void *data, PyCodeObject *code, const char *name)
+{
+    struct exported *exported = data;
+
+    (void)code;
+    exported->candidate.name = name;
+    bool wanted = clp_targets_want(&exported->imports->targets, &exported->candidate);
+    exported->target->matched += wanted;
+    exported->target->left_out += !wanted;
+    return wanted;
+}
+
+static bool select_exported_function(struct exported *exported, PyObject *function)
+{
+    PyObject *file = Py_NewRef(((PyCodeObject *)PyFunction_GetCode(function))->co_filename);
+    const struct clp_chooser chooser = {chooses_exported, exported};
+    char resolved[PATH_MAX];
+
+    exported->candidate.file = resolve(file, resolved);
+    remember(exported->imports, file, &exported->candidate);
+    Py_DECREF(file);
+    return clp_profiler_prepare_function(exported->imports->profiler, function, &chooser);
+}
+
+static bool select_exported(struct clp_imports *imports, struct clp_target *target)
+{
+    PyObject *helper = PyImport_ImportModule("clineprof._boot.targets");
+    PyObject *text = helper != NULL ? PyUnicode_DecodeFSDefault(target->text) : NULL;
+    PyObject *found = text != NULL ? PyObject_CallMethod(helper, "exported", "O", text) : NULL;
+    struct exported exported = {.imports = imports, .target = target};
+    PyObject *functions;
+    bool done = true;
+
+    Py_XDECREF(helper);
+    Py_XDECREF(text);
+    if (found == NULL || !PyArg_ParseTuple(found, "sO!", &exported.candidate.module, &PyList_Type, &functions)) {
+        PyErr_Clear(); /* the program's objects may raise; a target that matched nothing is told at the end */
+        Py_XDECREF(found);
+        return true;
+    }
+    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(functions); i++)
+        done = select_exported_function(&exported, PyList_GET_ITEM(functions, i));
+    Py_DECREF(found);
+    return done;
+}
+
+/* Selects what targets name by the module that exports it, where they name nothing else. */
+static bool select_all_exported(struct clp_imports *imports)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < imports->targets.count; i++) {
+        struct clp_target *target = &imports->targets.items[i];
+        if (target->matched == 0 && target->left_out == 0 && strchr(target->text, '.') != NULL)
+            done = select_exported(imports, target);
+    }
+    return done;
+}
+
 bool clp_imports_select_loaded(struct clp_imports *imports)
 {
     PyObject *modules = PyDict_Items(PyImport_GetModuleDict());
@@ -607,7 +673,7 @@ bool clp_imports_select_loaded(struct clp_imports *imports)
             done = select_in_loaded(imports, module, text);
     }
     Py_XDECREF(modules);
-    return done;
+    return done && select_all_exported(imports);
 }
 
 bool clp_imports_select_main(struct clp_imports *imports, const char *name)

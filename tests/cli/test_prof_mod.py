@@ -269,6 +269,99 @@ def test_what_the_script_imports(program):
     assert selected(without, program) == {"main.py": {"<module>"}}
 
 
+# ---- names by which a package exports what is elsewhere ----
+
+SHOP = {
+    "shop/__init__.py": """\
+from .inner import Cart, Row, total as sum_up
+Cart.__module__ = Row.__module__ = __name__  # as pandas does
+""",
+    "shop/inner.py": """\
+import dataclasses, functools
+def passing(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args)
+    return wrapper
+class Base:
+    def inherited(self):
+        return 1
+class Cart(Base):
+    class Line:
+        def cost(self):
+            return 2
+    def add(self):
+        return (lambda: 3)()
+    @property
+    def size(self):
+        return 4
+    @passing
+    def wrapped(self):
+        return 5
+    foreign = passing
+@dataclasses.dataclass
+class Row:
+    n: int
+    def own(self):
+        return 6
+@passing
+def total(cart):
+    return cart.inherited() + cart.Line().cost() + cart.add() + cart.size + cart.wrapped()
+""",
+    "main.py": """\
+import shop
+print(shop.sum_up(shop.Cart()), shop.Row(7).own())
+""",
+}
+
+
+@pytest.fixture
+def shop(tmp_path):
+    (tmp_path / "shop").mkdir()
+    for name, text in SHOP.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "target, names",
+    {
+        "shop.Cart": ["Cart.Line.cost", "Cart.add", "Cart.add.<locals>.<lambda>", "Cart.size", "Cart.wrapped"],
+        "shop.Cart.add": ["Cart.add", "Cart.add.<locals>.<lambda>"],
+        "shop.Cart.size": ["Cart.size"],
+        "shop.Cart.wrapped": ["Cart.wrapped"],
+        "shop.Cart.inherited": ["Base.inherited"],
+        "shop.Cart.Line": ["Cart.Line.cost"],
+        "shop.Row": ["Row.own"],
+        "shop.sum_up": ["total"],
+    }.items(),
+    ids=without_sets,
+)
+def test_a_public_name(target, names, shop):
+    ended = profiled(shop, target)
+    assert (ended.code, ended.err, selected(ended, shop)) == (0, "", {"shop/inner.py": set(names)})
+    found = {key[2]: sum(lines.values()) for key, lines in ended.profile().hits().items()}
+    assert all(hits or name.endswith(".__annotate__") for name, hits in found.items())
+
+
+def test_patterns_hold_for_public_names(shop):
+    ended = profiled(shop, "shop.Cart", "--exclude", "*.add*", "--exclude", "Cart.Line*")
+    assert selected(ended, shop) == {"shop/inner.py": {"Cart.size", "Cart.wrapped"}}
+    ended = profiled(shop, "shop.Cart", "--exclude", "*")
+    assert complaints(ended)[0] == "ckernprof: -p shop.Cart: --exclude leaves out all of it that ran"
+
+
+@pytest.mark.parametrize("target, meant", {
+    "shop.Cart": "shop.inner.Cart", "shop.Cart.add": "shop.inner.Cart.add", "shop.Row": "shop.inner.Row",
+    "json.JSONDecoder": "json.decoder.JSONDecoder", "json.JSONDecoder.decode": "json.decoder.JSONDecoder.decode",
+}.items())  # fmt: skip
+def test_a_public_name_that_comes_too_late(target, meant, shop):
+    (shop / "main.py").write_text("import json\n" + SHOP["main.py"])
+    told = complaints(profiled(shop, target, "--no-preimports"))
+    assert told[0] == f"ckernprof: -p {target}: no Python code of that name ran; did you mean {meant}?"
+    assert "of that name" not in profiled(shop, meant, "--no-preimports").err
+
+
 # ---- less of it --------------------------------------------------------------------------------
 
 
@@ -340,8 +433,7 @@ def test_a_target_that_is_left_out(tmp_path):
         "notyet.py::mian": "notyet.py:main", "notyt.py:main": "notyet.py:main", "zzz.py:main": "notyet.main",
         "read": "notyet.Reader.read", "Reader.raed": "notyet.Reader.read", "Raeder": "notyet.Reader",
         "inner": "notyet.main.<locals>.inner", "notyet.py:main.inner": "notyet.py:main.<locals>.inner",
-        "__main__:main": "notyet.main", "jsn": "json", "json.JSONDecoder": "json.decoder.JSONDecoder",
-        "json.JSONDecoder.decode": "json.decoder.JSONDecoder.decode",
+        "__main__:main": "notyet.main", "jsn": "json",
     }.items(),
 )  # fmt: skip
 def test_the_program_s_own_functions_are_suggested_first(target, nearest, tmp_path):

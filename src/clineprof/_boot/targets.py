@@ -80,6 +80,30 @@ def from_its_package(target):
             and thing.__module__ != name and (thing.__module__ + ".").startswith(package)]
 
 
+def exported(target):
+    """(module, functions) of a target that names a class, or something in one, or a function by a loaded module that may
+    have it from elsewhere, as pandas.DataFrame.iterrows. The functions are those of a class itself. Functions that are
+    made for the class from a text of their own, as by dataclasses, are left out."""
+    module = loaded_above(target)
+    thing = attribute_of(module, target[len(module) + 1:].split(".")) if module not in ("", target) else None
+    found = [one for one in functions_in(thing) if "__wrapped__" not in vars(one)]
+    if is_class(thing):
+        within = name_of(thing) + "."
+        found = [one for one in found if one.__qualname__.startswith(within)
+                 and (one.__code__.co_filename[:1] != "<" or one.__code__.co_filename.startswith("<frozen "))]
+    return module, found
+
+
+def attribute_of(module, names):
+    """The object that names lead to from a loaded module, through its classes and those that they inherit from; None if
+    there is none."""
+    thing = vars(sys.modules[module]).get(names[0])
+    for name in names[1:]:
+        classes = type.__dict__["__mro__"].__get__(thing) if is_class(thing) else ()
+        thing = next((dict_of(one)[name] for one in classes if name in dict_of(one)), None)
+    return thing
+
+
 def below_wrappers(thing):
     """The function within all wrappers; None if there is none. A wrapper of functools.wraps has the name and the module
     of the decorated function, but its code is the decorator's, which all functions that it decorates share."""
@@ -369,11 +393,14 @@ def where_it_is_defined(target):
     None if it does not. The target may also name something within the class or function."""
     module = loaded_above(target)
     first, _, rest = target[len(module) + 1:].partition(".")
-    thing = vars(sys.modules[module]).get(first) if module else None
+    thing = attribute_of(module, [first]) if module else None
+    functions = exported(f"{module}.{first}")[1] if is_class(thing) else []
     thing = thing if is_class(thing) else below_wrappers(thing)
     if thing is None:
         return None
     home, name = (home_of(thing), name_of(thing)) if is_class(thing) else (thing.__module__, thing.__qualname__)
+    if functions:  # the class may give itself another __module__
+        home = functions[0].__globals__.get("__name__")
     name = f"{name}.{rest}" if rest else name
     there = type(sys.modules.get(home)) is MODULE and home != "__main__"
     return f"{home}.{name}" if there and name in defined_in_module(sys.modules[home]) else None
