@@ -3,6 +3,7 @@
 #include "formats/live/live_reader.h"
 #include "formats/pickle/pickle.h"
 #include "formats/lprof/wire_reader.h"
+#include "base/words.h"
 #include "bridge/console.h"
 #include "os/file.h"
 #include <string.h>
@@ -98,4 +99,27 @@ bool clp_overwrite_refuse(const struct clp_overwrite *wish)
         clp_console_complain_format(wish->program, "'%s' is %s, and -o would write over it; give -o another name",
                                     wish->path, what);
     return what != NULL;
+}
+
+void clp_overwrite_note_ending(const char *program, const char *path, enum clp_overwrite_content content,
+                               const char *formats)
+{
+    static const char *const endings[][2] = {{".html", "html"}, {".htm", "html"}, {".json", "json"}, {".csv", "csv"},
+                                             {".md", "md"},     {".svg", "flamegraph"}};
+
+    for (size_t i = 0; path != NULL && i < sizeof endings / sizeof *endings; i++) {
+        const char *format = endings[i][1];
+        if (!clp_console_has_ending(path, endings[i][0]) ||
+            (formats != NULL && !clp_words_have(formats, format, strlen(format))))
+            continue;
+        if (content == CLP_OVERWRITE_PROFILE)
+            clp_console_complain_format(program, "'%s' gets a profile, whatever its ending; clineprof --format %s makes "
+                                                 "such a file of a profile", path, format);
+        else if (content == CLP_OVERWRITE_CALLS)
+            clp_console_complain_format(program, "'%s' gets a profile for pstats, whatever its ending", path);
+        else
+            clp_console_complain_format(program, "'%s' gets text, whatever its ending; --format %s makes such a file",
+                                        path, format);
+        return;
+    }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Protects files that -o must not write over. */
+/* Protects files that -o must not write over, and tells of names that promise something else than is written. */
 #ifndef CLP_OVERWRITE_H
 #define CLP_OVERWRITE_H
 
@@ -24,5 +24,13 @@ struct clp_overwrite {
 /* Returns true, after one line of complaint, when `path` must not be written: when it is a program, the live file of a
  * run, a file that the command reads, or not of the kind `only`. */
 bool clp_overwrite_refuse(const struct clp_overwrite *wish);
+
+/* What a command writes into the file of -o. */
+enum clp_overwrite_content { CLP_OVERWRITE_PROFILE, CLP_OVERWRITE_CALLS /* for pstats */, CLP_OVERWRITE_TEXT };
+
+/* Says so when the path, which may be NULL, has the ending of another format, such as .html. `formats` is the list of
+ * the command's formats; NULL: those of the viewer. */
+void clp_overwrite_note_ending(const char *program, const char *path, enum clp_overwrite_content content,
+                               const char *formats);
 
 #endif

@@ -139,6 +139,9 @@ bool clp_output_ready(struct clp_run *run)
             .path = clp_naming_seen_from_here(clp_buf_text(&run->recording.outfile)),
             .only = CLP_OVERWRITE_PROFILES}))
         return clp_console_exit(2) != NULL;
+    if (run->options.verbosity >= 0)
+        clp_overwrite_note_ending(me, run->options.outfile,
+                                  run->options.line_by_line ? CLP_OVERWRITE_PROFILE : CLP_OVERWRITE_CALLS, NULL);
     clp_file_clean(clp_buf_text(&run->recording.outfile));
     run->before = clp_naming_look(clp_buf_text(&run->recording.outfile));
     return true;

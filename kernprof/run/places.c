@@ -55,6 +55,8 @@ PyObject *clp_places_refuses(PyObject *module, PyObject *arguments)
     wish.path = PyBytes_AS_STRING(path);
     wish.only = strcmp(kind, "profile") == 0 ? CLP_OVERWRITE_PROFILES : CLP_OVERWRITE_RECORDINGS;
     bool refused = clp_overwrite_refuse(&wish);
+    if (!refused && wish.only == CLP_OVERWRITE_PROFILES)
+        clp_overwrite_note_ending(wish.program, wish.path, CLP_OVERWRITE_PROFILE, NULL);
     Py_DECREF(path);
     return PyBool_FromLong(refused);
 }

@@ -57,6 +57,8 @@ static bool check_top(const char *value, struct clp_buf *fault)
 
 #define FIELD(name) offsetof(struct clp_diff_request, name)
 
+static const char formats[] = "text, json, html or github";
+
 static const struct clp_option rows[] = {
     {CLP_OPTION_NUMBER, 'u', "unit", .argument = "UNIT", .standard = "auto or 1e-6", .one_of = CLP_UNIT_WORDS,
      .word_as_number = clp_unit_named, .field = FIELD(unit), .help = "s, ms, us, ns, 1e-3, .."},
@@ -78,7 +80,7 @@ static const struct clp_option rows[] = {
     {CLP_OPTION_SWITCH, 0, "renamed", .field = FIELD(renamed),
      .help = "match files of other names if one on each side is left"},
     {CLP_OPTION_TEXT, 0, "format", .argument = "NAME", .standard = "text",
-     .one_of = "text, json, html or github", .field = FIELD(format),
+     .one_of = formats, .field = FIELD(format),
      .help = "text, json, html, or github: annotations of a workflow"},
     {CLP_OPTION_TEXT, 'o', "outfile", .argument = "FILE", .standard = "", .field = FIELD(outfile),
      .help = "write to FILE instead of standard output"},
@@ -433,6 +435,7 @@ static bool may_run(const struct clp_diff_request *request)
                .program = me, .path = request->outfile, .files = request->files, .file_count = count});
 }
 
+
 /* Makes the output in any format but text. */
 static bool export(const struct clp_diff *diff, struct clp_buf *out)
 {
@@ -463,6 +466,8 @@ static bool put(const struct clp_diff *diff)
         made = export(diff, &out);
     else
         clp_paper_write(request->outfile == NULL ? &wish : NULL, write_text, diff, &out);
+    if (text)
+        clp_overwrite_note_ending(me, request->outfile, CLP_OVERWRITE_TEXT, formats);
     if (out.failed)
         clp_console_complain(me, clp_status_text(CLP_NO_MEMORY));
     bool done = (made || out.used != 0) && !out.failed &&

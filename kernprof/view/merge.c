@@ -270,8 +270,10 @@ static int check_and_merge(const struct request *request, struct clp_mem *mem)
     else if (clp_reading_check_names(line->files, line->file_count) &&
              !clp_overwrite_refuse(&(struct clp_overwrite){
                  .program = me, .path = request->outfile, .files = line->files,
-                 .file_count = line->file_count, .sums = true}))
+                 .file_count = line->file_count, .sums = true})) {
+        clp_overwrite_note_ending(me, request->outfile, CLP_OVERWRITE_PROFILE, NULL);
         return merge(request, mem);
+    }
     return 2;
 }
 

@@ -163,9 +163,13 @@ static bool refuse_outfile(const struct clp_view_options *options)
         clp_console_complain(me, "--by prints reports as text; --process makes other formats, and files, of some processes");
         return true;
     }
-    return clp_overwrite_refuse(&(struct clp_overwrite){
+    bool sums = strcmp(options->format, "lprof") == 0;
+    bool refused = clp_overwrite_refuse(&(struct clp_overwrite){
         .program = me, .path = options->outfile, .files = options->files, .file_count = options->file_count,
-        .sums = strcmp(options->format, "lprof") == 0});
+        .sums = sums});
+    if (!refused && (sums || is_text(options)))
+        clp_overwrite_note_ending(me, options->outfile, sums ? CLP_OVERWRITE_PROFILE : CLP_OVERWRITE_TEXT, NULL);
+    return refused;
 }
 
 static bool is_program(const char *name)

@@ -140,8 +140,9 @@ def test_options_behind_the_program(script, tmp_path):
     assert run_ckernprof(["-l", takes.name, "-v"], tmp_path).err == ""
     assert run_ckernprof([idle.name, "-v"], tmp_path).err == ""
     assert run_ckernprof(["-b", takes.name, "-l"], tmp_path).err == ""  # it reads its options itself
-    for word, words in ("-l", ["-l"]), ("-l", ["x", "-v", "-l"]), ("-lv", ["-lv"]), ("--line-by-line", ["--line-by-line"]):
-        assert run_ckernprof([idle.name, *words], tmp_path).err == (
+    for words in "-l", "x -v -l", "-lv", "--line-by-line":
+        word = words.split()[-1]
+        assert run_ckernprof([idle.name, *words.split()], tmp_path).err == (
             f"ckernprof: '{word}' stands behind the program, which got it; options of ckernprof must stand before "
             "the program\n")  # fmt: skip
 
@@ -283,6 +284,33 @@ def test_the_viewer_writes_over_nothing_that_it_cannot_make_again(script, tmp_pa
         assert run_viewer([*words, "-o", "a.lprof"], tmp_path).code == 0
         assert Profile(a).functions
     assert run_viewer(["recover", "-o", "a.lprof", live.name], tmp_path).code == 0
+
+
+@pytest.mark.once
+def test_a_name_that_promises_another_format(script, tmp_path):
+    """What is written stays a profile or a text; that it is no page is told."""
+    path = script(SMALL)
+    told = ("ckernprof: 'out.html' gets a profile, whatever its ending; "
+            "clineprof --format html makes such a file of a profile\n")
+    ended = run_ckernprof(["-l", "-o", "out.html", path.name], tmp_path)
+    assert (ended.code, ended.err) == (0, told) and ended.profile("out.html").functions
+    ended = run_ckernprof(["-b", "-o", "calls.html", path.name], tmp_path)
+    assert ended.err == "ckernprof: 'calls.html' gets a profile for pstats, whatever its ending\n"
+    for words in ["-lq", "-o", "out.html"], ["-l", "-o", "out.lprof"], ["-l", "-o", "html"]:
+        assert run_ckernprof([*words, path.name], tmp_path).err == ""
+    for words, said in (
+        (["merge", "-o", "m.csv", "out.lprof"], "clineprof: 'm.csv' gets a profile"),
+        (["--format", "lprof", "-o", "l.json", "out.lprof"], "clineprof: 'l.json' gets a profile"),
+        (["-o", "r.html", "out.lprof"], "clineprof: 'r.html' gets text, whatever its ending; --format html makes"),
+        (["-o", "r.svg", "out.lprof"], "clineprof: 'r.svg' gets text, whatever its ending; --format flamegraph makes"),
+        (["diff", "-o", "d.html", "out.lprof", "out.lprof"], "clineprof: 'd.html' gets text"),
+        (["diff", "-o", "d.md", "out.lprof", "out.lprof"], None), (["-o", "r.txt", "out.lprof"], None),
+        (["--format", "html", "-o", "p.html", "out.lprof"], None),
+        (["-o", "s.json", "--to", "speedscope", "out.lprof"], None),
+    ):  # fmt: skip
+        ended = run_viewer(words, tmp_path)
+        assert ended.code == 0 and (ended.err == "" if said is None else ended.err.startswith(said)), ended.err
+        assert ended.err.count("\n") <= 1
 
 
 # ---- -o - ----

@@ -81,9 +81,9 @@ def from_its_package(target):
 
 
 def exported(target):
-    """(module, functions) of a target that names a class, or something in one, or a function by a loaded module that may
-    have it from elsewhere, as pandas.DataFrame.iterrows. The functions are those of a class itself. Functions that are
-    made for the class from a text of their own, as by dataclasses, are left out."""
+    """(module, functions) of a target that names a function, a class or something in a class by a loaded module that may
+    have it from elsewhere, as pandas.DataFrame.iterrows. Functions that are made for a class from a text of their own,
+    as by dataclasses, are left out."""
     module = loaded_above(target)
     thing = attribute_of(module, target[len(module) + 1:].split(".")) if module not in ("", target) else None
     found = [one for one in functions_in(thing) if "__wrapped__" not in vars(one)]
