@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "option_value.h"
 #include "base/words.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static bool complain_of_memory(struct clp_option_parser *parser)
 {
@@ -176,6 +178,38 @@ void clp_text_list_clear(struct clp_text_list *list, struct clp_mem *mem)
     *list = (struct clp_text_list){0};
 }
 
+/* Does the text name a file, or with ".py:" something in a file? */
+static bool names_file(const char *text, size_t bytes)
+{
+    char path[PATH_MAX];
+    char *colon;
+
+    if (bytes >= sizeof path)
+        return false;
+    memcpy(path, text, bytes);
+    path[bytes] = 0;
+    colon = strstr(path, ".py:");
+    if (colon != NULL && strchr(colon, ',') != NULL)
+        return false; /* another text follows */
+    if (colon != NULL)
+        colon[3] = 0;
+    return access(path, F_OK) == 0;
+}
+
+/* The size of the first text in a value with commas. It ends at the first comma, or further on where it then names a
+ * file whose name has commas. */
+static size_t first_bytes(const char *value)
+{
+    size_t first = strcspn(value, ","), found = first;
+
+    for (size_t bytes = first; value[bytes] != 0;) {
+        bytes += 1 + strcspn(value + bytes + 1, ",");
+        if (names_file(value, bytes))
+            found = bytes;
+    }
+    return found;
+}
+
 static bool store_list(struct clp_option_parser *parser, const struct clp_option_use *use, const char *value)
 {
     struct clp_text_list *list = (struct clp_text_list *)(parser->into + use->option->field);
@@ -184,7 +218,7 @@ static bool store_list(struct clp_option_parser *parser, const struct clp_option
     if (*value == 0 && use->option->split)
         clp_text_list_clear(list, mem);
     while (*value != 0) {
-        size_t bytes = use->option->split ? strcspn(value, ",") : strlen(value);
+        size_t bytes = use->option->split ? first_bytes(value) : strlen(value);
         if (bytes != 0 && !add_text(list, value, bytes, mem))
             return complain_of_memory(parser);
         value += bytes + (value[bytes] == ',');

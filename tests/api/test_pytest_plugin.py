@@ -201,6 +201,12 @@ def test_several_options_add_up(project):
     assert project.selected() == {"shop/core.py": {"total", "Cart.add"}}
 
 
+def test_commas_between_targets_and_in_the_names_of_files(project):
+    project.write("tests/test_a,b.py", "def test_one(): pass\ndef test_two(): pass\n")
+    project.pytest("--clineprof=shop.core.total,tests/test_a,b.py:test_one,shop.core.Cart.add")
+    assert project.selected() == {"shop/core.py": {"total", "Cart.add"}, "tests/test_a,b.py": {"test_one"}}
+
+
 @pytest.mark.parametrize("ini", ["", "addopts = --clineprof\n"])
 def test_a_path_behind_the_bare_option_is_none_of_its(project, ini):
     """argparse would take it for the option's value; also where conftest.py adds options."""

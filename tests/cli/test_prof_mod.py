@@ -485,6 +485,25 @@ def test_a_module_s_own_getattr_is_not_asked(does, tmp_path):
 
 
 @pytest.mark.once
+def test_commas_in_names_of_files(tmp_path):
+    (tmp_path / "one,two").mkdir()
+    for name in "a,b.py", "one,two/mod.py":
+        (tmp_path / name).write_text("def f(): return 1\ndef g(): return 2\nf(), g()\n")
+    (tmp_path / "main.py").write_text("import sys\nsys.path.insert(0, 'one,two')\nimport mod\n")
+    both = {"<module>", "f", "g"}
+    for targets, expected in {
+        "a,b.py": both, "a,b.py:g": {"g"}, "main.py,a,b.py::f,nope": {"f"}, "./a,b.py:f,a,b.py:g": {"f", "g"},
+    }.items():  # fmt: skip
+        ended = run_ckernprof(["-lq", "-p", targets, "a,b.py"], tmp_path)
+        assert (ended.code, selected(ended, tmp_path)) == (0, {"a,b.py": expected}), targets
+    (tmp_path / "a,b.py.lprof").unlink()
+    for targets in "one,two", "one,two/mod.py", "one,two/mod.py:f,one,two/mod.py:g":
+        ended = run_ckernprof(["-lq", "-p", targets, "main.py"], tmp_path)
+        names = {"f", "g"} if "g" in targets else both
+        assert (ended.err, selected(ended, tmp_path)) == ("", {"one,two/mod.py": names}), targets
+
+
+@pytest.mark.once
 def test_a_dot_in_a_script_s_name_is_no_package_s(tmp_path):
     (tmp_path / "some.pyw").write_text("def f(): return 1\nf()\n")
     assert "-p some: no Python code of that name ran" in run_ckernprof(["-l", "-p", "some", "some.pyw"], tmp_path).err

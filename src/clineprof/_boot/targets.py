@@ -291,8 +291,20 @@ def stdlib(name):
 
 
 def cut(values):
-    """Splits values of -p at commas, as ckernprof does. Empty parts are left out."""
-    return [word for value in values for word in value.split(",") if word]
+    """Splits values of -p at commas, as ckernprof does, but not a file's name that has commas. Empty parts are left
+    out."""
+    import os
+
+    words = []
+    for value in values:
+        while value:
+            ends = [at for at in range(len(value) + 1) if value[at:at + 1] in (",", "")]
+            parts = [(end, split(value[:end])) for end in ends]
+            files = [end for end, (file, name) in parts if "," not in name and os.path.exists(file)]
+            end = files[-1] if files else ends[0]
+            words.append(value[:end])
+            value = value[end + 1:]
+    return [word for word in words if word]
 
 
 def installed():
