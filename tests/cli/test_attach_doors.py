@@ -18,7 +18,7 @@ import types
 import pytest
 from clineprof._attach import doors
 from clineprof._attach.place import Refused
-from harness import BUILD, SANITIZED, clean_environment, viewer_command, working_gdb
+from harness import BUILD, SANITIZED, clean_environment, run, viewer_command, working_gdb
 from test_attach import (HAS_DOOR, LISTEN, LOOP, SERVER, WAKES, attach, end_early, hits, left_behind,
                          target, wait_until)  # fmt: skip
 
@@ -393,16 +393,30 @@ def forbid_ptrace():
         raise OSError(ctypes.get_errno(), "no seccomp filter")
 
 
+# What is advised to a user who may not trace.
+WAY_OUT = ("for root, too, that needs the right SYS_PTRACE, which a container may lack, and that kernel.yama.ptrace_scope "
+           "is not 3" if os.geteuid() == 0 else "become root, or see kernel.yama.ptrace_scope")  # fmt: skip
+
+
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="knows no numbers of system calls")
 def test_the_system_does_not_allow_ptrace(target, tmp_path):
     loop = target(CAREFUL, listen="")
     told = refused(loop.pid, preexec_fn=forbid_ptrace)
     if HAS_DOOR:
-        assert told == (f"the system does not allow to look into process {loop.pid}; become root, or see "
-                        "kernel.yama.ptrace_scope\n")
+        assert told == f"the system does not allow to look into process {loop.pid}; {WAY_OUT}\n"
     elif GDB:
-        assert ("(the system does not allow it to trace processes; become root, or see kernel.yama.ptrace_scope), so "
-                in told)
+        assert f"(the system does not allow it to trace processes; {WAY_OUT}), so " in told
+    assert lives(loop)
+
+
+@as_root
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")
+def test_root_without_rights_is_not_told_to_become_root(target):
+    loop = target(CAREFUL, listen="")
+    command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *viewer_command(), "attach", loop.pid]
+    ended = run(command, loop.folder)
+    assert (ended.code, ended.err) == (
+        1, f"clineprof attach: the system does not allow to look into process {loop.pid}; {WAY_OUT}\n")
     assert lives(loop)
 
 

@@ -311,6 +311,12 @@ def test_the_installed_command_has_no_module_for_the_interpreter(command, show, 
                     f"or name an interpreter of CPython {ours} with --python")
 
 
+def test_an_interpreter_without_pip_is_not_told_to_use_it(command, show, tmp_path):
+    without_pip = "sys.path = [folder for folder in sys.path if not folder.endswith('-packages')]"
+    line = refusal(run(command, "-l", "--python", pretending(tmp_path, WITHOUT_EXTENSIONS + "; " + without_pip), show))
+    assert f"in clineprof's sources run: uv pip install --python {sys.executable} . (this interpreter has no pip)" in line
+
+
 @pytest.mark.parametrize(("name", "says"), [
     ("no-such-python", "no interpreter 'no-such-python' in PATH"),
     ("/no/such/python", "cannot run /no/such/python: No such file or directory"),

@@ -121,6 +121,13 @@ def test_without_pygls_or_with_an_old_one_a_line_says_what_to_install(content, t
     assert ended.err == f"clineprof lsp: needs pygls 2 or newer: {sys.executable} -m pip install 'pygls>=2'\n"
 
 
+def test_where_there_is_no_pip_it_is_not_named(tmp_path):
+    ended = run_python(["-S", "-m", "clineprof", "lsp"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.code, ended.out, ended.err) == (
+        1, "", f"clineprof lsp: needs pygls 2 or newer: uv pip install --python {sys.executable} 'pygls>=2' "
+               "(this interpreter has no pip)\n")
+
+
 def test_it_ends_with_the_editor(work):
     for say_goodbye, code in (True, 0), (False, 1):
         with Client(work.parent, "--stdio") as client:

@@ -21,7 +21,7 @@ import signal
 import struct
 import subprocess
 
-from clineprof._attach.place import PYTHON, Folder, Refused, Target
+from clineprof._attach.place import PYTHON, Folder, Refused, Target, what_helps
 from clineprof._attach.symbols import functions
 
 INSTEAD = "call clineprof.listen() in the program, or start it with CLINEPROF_ATTACH=1 (clineprof hook install)"
@@ -103,8 +103,7 @@ class Forbidden(Failed):
     """The system did not let gdb trace the process."""
 
     def __init__(self):
-        super().__init__("the system does not allow it to trace processes; become root, or see "
-                         "kernel.yama.ptrace_scope")
+        super().__init__("the system does not allow it to trace processes; " + what_helps())
 
 
 def door(target):

@@ -14,6 +14,14 @@ class Refused(Exception):
     """The process cannot be reached. The text is one line for the user."""
 
 
+def what_helps():
+    """Where the system does not allow to trace a process: what may be the way out."""
+    if os.geteuid() == 0:
+        return ("for root, too, that needs the right SYS_PTRACE, which a container may lack, and that "
+                "kernel.yama.ptrace_scope is not 3")
+    return "become root, or see kernel.yama.ptrace_scope"
+
+
 class Target:
     """A process, seen from outside. Raises Refused if there is none, or if it is no CPython.
 
@@ -72,10 +80,9 @@ class Target:
         return dict(word.split("=", 1) for word in self._read("environ").split("\0") if word.find("=") > 0)
 
     def not_ours(self):
-        if self.uid != os.geteuid():
+        if os.geteuid() not in (self.uid, 0):
             return "process %d belongs to another user (%d); become this user, or root" % (self.pid, self.uid)
-        return ("the system does not allow to look into process %d; become root, or see kernel.yama.ptrace_scope"
-                % self.pid)  # fmt: skip
+        return "the system does not allow to look into process %d; %s" % (self.pid, what_helps())
 
     def _start(self):
         """When the process began: its number may be given to another process later."""

@@ -63,18 +63,28 @@ def versions(folder):
     return sorted({"3.%s" % tag.split("-")[1][1:] for tag in tags})
 
 
+def installing(what, python=None):
+    """The command that installs this into the interpreter: with uv if the interpreter has no pip."""
+    import posix
+
+    python = python or sys.executable
+    if any(posix.access("%s/pip" % folder, posix.F_OK) for folder in sys.path):
+        return "%s -m pip install %s" % (python, what)
+    return "uv pip install --python %s %s (this interpreter has no pip)" % (python, what)
+
+
 def remedy(folder):
     """What the user can do if there is no C module for this interpreter, in words."""
     import posix
 
     if folder is None:
-        return "in clineprof's sources run: %s -m pip install --force-reinstall ." % sys.executable
+        return "in clineprof's sources run: " + installing("--force-reinstall .")
     if folder.endswith("/lib/clineprof/python"):
         prefix = folder[: -len("/lib/clineprof/python")] or "/"
         return "in clineprof's sources run: make install PREFIX=%s PYTHON=%s" % (prefix, sys.executable)
     if posix.access(folder + "/../bin/ckernprof", posix.X_OK):
         return "run: make PYTHON=%s" % sys.executable
-    text = "in clineprof's sources run: %s -m pip install ." % sys.executable
+    text = "in clineprof's sources run: " + installing(".")
     if versions(folder):
         text += "; or name an interpreter of CPython %s with --python" % " or ".join(versions(folder))
     return text

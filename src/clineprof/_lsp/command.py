@@ -23,7 +23,6 @@ options:
       --version      print the version
   -h, --help         print this help
 """
-MISSING = "needs pygls 2 or newer: %s -m pip install 'pygls>=2'"
 
 
 def main(words):
@@ -35,7 +34,8 @@ def main(words):
     try:
         from clineprof._lsp import server
     except ImportError:
-        _boot.complain(ME, MISSING % _boot.core().quoted(sys.executable))
+        _boot.complain(ME, "needs pygls 2 or newer: "
+                       + _boot.installing("'pygls>=2'", _boot.core().quoted(sys.executable)))
         return 1
     if sys.stdin is None or sys.stdout is None:
         _boot.complain(ME, "standard input or output is closed")
