@@ -4,7 +4,7 @@
 
 PyObject *clp_cprofile_new(void)
 {
-    PyObject *module = PyImport_ImportModule("clineprof._compat.cprofile"), *profile = NULL;
+    PyObject *module = clp_compat_own_module("clineprof._compat.cprofile"), *profile = NULL;
 
     if (module != NULL)
         profile = PyObject_CallMethod(module, "make", NULL);

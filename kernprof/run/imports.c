@@ -100,10 +100,23 @@ const struct clp_target *clp_imports_target_of(const struct clp_imports *imports
     return NULL;
 }
 
+/* Has the program a module clineprof of its own? */
+static bool has_name_of_ours(void)
+{
+    PyObject *boot = PyDict_GetItemString(PyImport_GetModuleDict(), "clineprof._boot"); /* borrowed */
+    PyObject *aside = boot != NULL ? PyObject_GetAttrString(boot, "aside") : NULL;
+    bool has = aside != NULL && aside != Py_None;
+
+    PyErr_Clear();
+    Py_XDECREF(aside);
+    return has;
+}
+
 /* Is the module one of clineprof's own? Those are no part of the program, wherever they lie. */
 static bool is_own(const char *module)
 {
-    return strncmp(module, "clineprof", 9) == 0 && (module[9] == 0 || module[9] == '.');
+    return strncmp(module, "clineprof", 9) == 0 && (module[9] == 0 || module[9] == '.') &&
+           (strncmp(module + 9, "._", 2) == 0 || !has_name_of_ours());
 }
 
 /* Prepares the choice for a module, and remembers the module. `file` is the path of its file, `code_file` the file's
@@ -237,7 +250,7 @@ static void select_in_extension(void *data, PyObject *module)
 
     if (profiler != NULL && imports->targets.count != 0 && clp_process_misses_cython() == NULL &&
         clp_cython_made(module))
-        helper = PyImport_ImportModule("clineprof._boot.cython");
+        helper = clp_compat_own_module("clineprof._boot.cython");
     if (helper != NULL)
         files = PyObject_CallMethod(helper, "functions_in", "O", module);
     for (Py_ssize_t i = 0; files != NULL && done && i < PyList_GET_SIZE(files); i++)
@@ -354,7 +367,7 @@ static const struct addition *addition_to(const struct clp_imports *imports, PyO
 static PyObject *added_to(const struct clp_imports *imports, PyObject *code, PyObject *name)
 {
     const struct addition *addition = addition_to(imports, name);
-    PyObject *helper = addition != NULL ? PyImport_ImportModule(addition->helper) : NULL;
+    PyObject *helper = addition != NULL ? clp_compat_own_module(addition->helper) : NULL;
     PyObject *result = NULL;
 
     if (helper != NULL)
@@ -511,7 +524,7 @@ void clp_imports_hand_over(const struct clp_imports *imports)
     for (size_t i = 0; i < ADDITIONS; i++) {
         if (!can_be_loaded(&additions[i]))
             continue;
-        PyObject *helper = PyImport_ImportModule(additions[i].helper), *result = NULL;
+        PyObject *helper = clp_compat_own_module(additions[i].helper), *result = NULL;
         if (helper != NULL)
             result = PyObject_CallMethod(helper, "hand_over", "O", imports->profiler);
         Py_XDECREF(helper);
@@ -559,7 +572,7 @@ void clp_imports_clear(struct clp_imports *imports)
 
 static PyObject *functions_of(PyObject *module, const char *name)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._boot.targets");
+    PyObject *helper = clp_compat_own_module("clineprof._boot.targets");
     PyObject *functions =
         helper != NULL ? PyObject_CallMethod(helper, "functions_of", "Os", module, name) : NULL;
 
@@ -624,7 +637,7 @@ static bool select_exported_function(struct exported *exported, PyObject *functi
 
 static bool select_exported(struct clp_imports *imports, struct clp_target *target)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._boot.targets");
+    PyObject *helper = clp_compat_own_module("clineprof._boot.targets");
     PyObject *text = helper != NULL ? PyUnicode_DecodeFSDefault(target->text) : NULL;
     PyObject *found = text != NULL ? PyObject_CallMethod(helper, "exported", "O", text) : NULL;
     struct exported exported = {.imports = imports, .target = target};

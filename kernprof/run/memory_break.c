@@ -31,7 +31,7 @@ static void add_place(const struct clp_watch *watch, struct clp_buf *text)
 static bool debug(void)
 {
     PyObject *frame = (PyObject *)PyEval_GetFrame(); /* borrowed */
-    PyObject *module = PyImport_ImportModule("clineprof._boot.memory_break");
+    PyObject *module = clp_compat_own_module("clineprof._boot.memory_break");
     PyObject *quit = module != NULL && frame != NULL
                          ? PyObject_CallMethod(module, "stop", "O", frame)
                          : NULL;

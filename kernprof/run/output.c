@@ -176,11 +176,11 @@ static void add_line_viewer(const struct clp_run *run, struct clp_buf *out)
 {
     const char *program = run->words.items[0];
     const char *slash = strrchr(program, '/');
-    PyObject *package = PyImport_ImportModule("clineprof"); /* it is loaded already */
+    PyObject *package = clp_compat_own_module("clineprof._boot");
     PyObject *paths = package != NULL ? PyObject_GetAttrString(package, "__path__") : NULL;
     PyObject *folder = paths != NULL ? PySequence_GetItem(paths, 0) : NULL;
     const char *text = folder != NULL ? PyUnicode_AsUTF8(folder) : NULL;
-    const char *last = text != NULL ? strrchr(text, '/') : NULL;
+    const char *last = text != NULL ? text + strlen(text) - strlen("/clineprof/_boot") : NULL;
     PyObject *parent =
         last != NULL ? PyUnicode_FromStringAndSize(text, (Py_ssize_t)(last - text)) : NULL;
     PyObject *path = PySys_GetObject("path"); /* borrowed */

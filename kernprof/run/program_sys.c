@@ -109,6 +109,22 @@ bool clp_program_is_importable(const char *path)
     return found;
 }
 
+/* Leaves the name clineprof to a module of the program's own. `entry` will be first on sys.path. */
+static bool step_aside(PyObject *entry)
+{
+    PyObject *boot = clp_compat_own_module("clineprof._boot"), *folders = NULL, *result = NULL;
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+
+    if (boot != NULL && entry != NULL && path != NULL)
+        folders = PySequence_List(path);
+    if (folders != NULL && (!clp_first_path_is_used() || PyList_Insert(folders, 0, entry) == 0))
+        result = PyObject_CallMethod(boot, "step_aside", "O", folders);
+    Py_XDECREF(boot);
+    Py_XDECREF(folders);
+    Py_XDECREF(result);
+    return result != NULL;
+}
+
 static bool set_path(const struct clp_run_options *options)
 {
     PyObject *entry;
@@ -121,7 +137,7 @@ static bool set_path(const struct clp_run_options *options)
         entry = clp_program_name_of(options->target);
     else
         entry = clp_program_folder_of(options->target);
-    bool done = clp_first_path_set(entry);
+    bool done = step_aside(entry) && clp_first_path_set(entry);
     Py_XDECREF(entry);
     return done;
 }

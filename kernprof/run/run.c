@@ -403,7 +403,7 @@ static PyObject *run_unprofiled(struct clp_run *run)
     int code = clp_program_set_up(&run->options);
     if (code != 0)
         return end(code);
-    PyObject *module = run->options.builtin ? PyImport_ImportModule("clineprof._boot.spawning") : Py_NewRef(Py_None);
+    PyObject *module = run->options.builtin ? clp_compat_own_module("clineprof._boot.spawning") : Py_NewRef(Py_None);
     PyObject *done = module == NULL || !run->options.builtin ? Py_XNewRef(module)
                                                              : PyObject_CallMethod(module, "be_idle", NULL);
     Py_XDECREF(module);

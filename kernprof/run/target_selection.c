@@ -14,7 +14,7 @@ static const char me[] = CLP_RUN_NAME;
  * fails. Takes the reference to `what`. */
 static PyObject *ask_module(const char *module, const char *name, PyObject *what)
 {
-    PyObject *helper = what != NULL ? PyImport_ImportModule(module) : NULL;
+    PyObject *helper = what != NULL ? clp_compat_own_module(module) : NULL;
     PyObject *answer = helper != NULL ? PyObject_CallMethod(helper, name, "O", what) : NULL;
 
     Py_XDECREF(what);

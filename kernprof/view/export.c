@@ -28,7 +28,7 @@ static bool make_in_python(const struct clp_profile *profile, const struct clp_v
     PyObject *dict = clp_load_dict(profile), *module = NULL, *bytes = NULL;
 
     if (dict != NULL)
-        module = PyImport_ImportModule("clineprof._profile");
+        module = clp_compat_own_module("clineprof._profile");
     if (module != NULL)
         bytes = PyObject_CallMethod(module, "render", "sO{s:d,s:O,s:O}", options->format, dict,
                                     "unit", options->show.unit > 0 ? options->show.unit : clp_report_defaults().unit,

@@ -17,7 +17,7 @@ static void fold(PyObject *helper, struct clp_profile_function *function)
 
 void clp_folding_fold(struct clp_profile *profile)
 {
-    PyObject *module = PyImport_ImportModule("clineprof._boot.statements");
+    PyObject *module = clp_compat_own_module("clineprof._boot.statements");
     PyObject *helper = module != NULL ? PyObject_GetAttrString(module, "starts_in") : NULL;
 
     for (size_t i = 0; helper != NULL && i < profile->function_count; i++) {

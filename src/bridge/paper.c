@@ -14,7 +14,7 @@ static bool may_be_paper(const struct clp_paper_wish *wish)
 
 PyObject *clp_paper_open(const struct clp_paper_wish *wish)
 {
-    PyObject *module = may_be_paper(wish) ? PyImport_ImportModule("clineprof._report.terminal") : NULL;
+    PyObject *module = may_be_paper(wish) ? clp_compat_own_module("clineprof._report.terminal") : NULL;
     PyObject *paper = NULL, *found = NULL;
     int lacks_rich = 0;
 

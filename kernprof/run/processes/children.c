@@ -169,7 +169,7 @@ bool clp_children_begin(struct clp_recording *recording, const struct clp_comman
 {
     if (has_no_place(recording))
         return true;
-    PyObject *helper = PyImport_ImportModule("clineprof._children");
+    PyObject *helper = clp_compat_own_module("clineprof._children");
     PyObject *callbacks = clp_children_callbacks(recording);
     PyObject *settings = recording->is_first ? settings_of(recording, words) : Py_NewRef(Py_None);
     PyObject *result = NULL;

@@ -11,12 +11,37 @@ rewriting.py shows it the code of pytest's test modules. files.py writes files.
 """
 import sys
 
+# Packages of ours that are needed while a program runs, for what is imported then.
+LATER = "_by_value", "_compat", "_formats", "_profile", "_report"
+aside = None  # the package clineprof, where it left its name to a module of the program
+
 
 def core():
     """Imports and returns the C module."""
-    import clineprof._core
+    # a statement would import the name `clineprof`, too, which may be the program's
+    return __import__("clineprof._core", None, None, ("tracers",))
 
-    return sys.modules["clineprof._core"]
+
+def step_aside(folders):
+    """Leaves the name clineprof to the program's own module, if the first one in these folders is not ours. What is
+    loaded of ours stays, under its full name, and finds more by its parents. So code of ours that runs beside a program
+    imports no `clineprof` alone."""
+    global aside
+    if aside is None and is_programs(folders):
+        for name in LATER:
+            __import__("clineprof." + name, None, None, ("__name__",))
+        aside = sys.modules.pop("clineprof")
+
+
+def is_programs(folders):
+    """Is the first module clineprof in these folders a module of the program's own?"""
+    import posix
+
+    for folder in folders:
+        path = "%s/clineprof" % (folder or ".")
+        if posix.access(path + "/__init__.py", posix.F_OK) or posix.access(path + ".py", posix.F_OK):
+            return not posix.access(path + "/_boot", posix.F_OK)  # another copy of ours has it
+    return False
 
 
 def shown(text):

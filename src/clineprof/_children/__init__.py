@@ -8,6 +8,8 @@ see: they are told by os.register_at_fork.
 import os
 import sys
 
+from clineprof import _boot
+
 VARIABLE = "CLINEPROF_CHILDREN"
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 FORKED_NOT_REPLACED = 0x40  # PF_FORKNOEXEC of the kernel, in the flags of /proc/PID/stat
@@ -44,6 +46,18 @@ def join():
     except (Exception, SystemExit) as error:
         os.write(2, b"ckernprof: process %d is not profiled: %s\n" % (
             os.getpid(), str(error).encode("utf-8", "backslashreplace")))
+    else:
+        _boot.step_aside(_path_of_program())
+
+
+def _path_of_program():
+    """What sys.path will be when the program starts: its folder is added later, and ours is there until then."""
+    ours = os.path.dirname(os.path.dirname(os.path.dirname(HOOK)))
+    path = [entry for entry in sys.path if entry != ours]
+    if getattr(sys.flags, "safe_path", False) or sys.flags.isolated:
+        return path
+    script = getattr(sys, "argv", [""])[0]
+    return [os.getcwd() if script in ("", "-c", "-m") else os.path.dirname(os.path.realpath(script)), *path]
 
 
 def _after_fork(forked, named, ended):
@@ -65,6 +79,7 @@ def is_own():
     words = getattr(sys, "orig_argv", [])[1:]
     return any(word.endswith("/clineprof/_boot/launch.py") for word in words[:1]) or (
         words[:1] == ["-m"] and words[1:2] in (["clineprof"], ["clineprof.kernprof"])
+        and not _boot.is_programs(_path_of_program())
     )
 
 

@@ -42,10 +42,10 @@ class _Launchers:
         return self.profiler(function)
 
     def get_stats(self):
-        from clineprof import _profile
         from clineprof._compat import line_stats
+        from clineprof._profile import Profile
 
-        return line_stats.of_profile(_profile.Profile(self.profiler.snapshot()))
+        return line_stats.of_profile(Profile(self.profiler.snapshot()))
 
     def dump_stats(self, filename):
         self.get_stats().to_file(filename)

@@ -121,9 +121,9 @@ class _Reader(pickle.Unpickler):
 
 
 def _read(path):
-    from clineprof import _profile
+    from clineprof._profile import load
 
-    profile = _profile.load(path)  # raises ValueError for a pickle that holds anything else than timings
+    profile = load(path)  # raises ValueError for a pickle that holds anything else than timings
     with open(path, "rb") as file:
         content = file.read()
     if not content.startswith(FIRST_OF_PICKLES):

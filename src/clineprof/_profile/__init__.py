@@ -69,11 +69,11 @@ def render(name, data, options):
     """Returns the bytes of a profile in the format `name`. `data` is the dict that the C module makes of a profile."""
     import gc
 
-    from clineprof import _formats
+    from clineprof._formats import render
 
     gc.disable()  # rendering makes millions of objects, none of which is garbage before the end
     try:
-        return _formats.render(name, Profile(data), options)
+        return render(name, Profile(data), options)
     finally:
         gc.enable()
 
@@ -360,9 +360,9 @@ class Profile:
         ValueError for a name or an ending that means no format, or when this profile lacks what the
         format is about; OSError when the file cannot be written; one that was there stays then.
         """
-        from clineprof import _formats
+        from clineprof._formats import write
 
-        _formats.write(self, os.fspath(path), format, options)
+        write(self, os.fspath(path), format, options)
 
 
 def _lines(text):

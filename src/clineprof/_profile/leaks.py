@@ -55,10 +55,10 @@ def _call(f):
 
 
 def _start(warmups, limit):
-    from clineprof import _boot
+    from clineprof._boot import core as module
 
     global _profiler
-    core = _boot.core()
+    core = module()
     if _profiler is None:
         if core.recording():
             raise RuntimeError("assert_no_leaks() cannot run while the process is profiled")

@@ -6,7 +6,7 @@
 
 PyObject *clp_statements_start(void)
 {
-    PyObject *module = PyImport_ImportModule("clineprof._boot.statements");
+    PyObject *module = clp_compat_own_module("clineprof._boot.statements");
     PyObject *starts = module != NULL ? PyObject_GetAttrString(module, "starts_in") : NULL;
     PyObject *helper = starts != NULL ? Py_BuildValue("{OO}", Py_None, starts) : NULL;
 

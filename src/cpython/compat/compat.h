@@ -442,6 +442,17 @@ static inline const char *clp_compat_refusal(void)
 #endif
 }
 
+/* Imports a module of ours by its full name, a new reference. PyImport_ImportModule would import the name `clineprof`,
+ * too, which may be the program's own module. */
+static inline PyObject *clp_compat_own_module(const char *name)
+{
+    PyObject *any = Py_BuildValue("(s)", "__name__");
+    PyObject *module = any != NULL ? PyImport_ImportModuleLevel(name, NULL, NULL, any, 0) : NULL;
+
+    Py_XDECREF(any);
+    return module;
+}
+
 /* Calls a function of the module gc and returns its result as an owned list or tuple. `argument` may be NULL. The
  * result is checked because a program may have put another function there. NULL with an exception set. */
 static inline PyObject *clp_compat_collector(const char *function, PyObject *argument)

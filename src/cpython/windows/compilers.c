@@ -29,7 +29,7 @@ void clp_compilers_meet_numba_events(struct clp_recorder *recorder, PyObject *mo
 {
     static PyMethodDef told = {"compiled", numba_compiled, METH_VARARGS, NULL};
     static PyObject *listener; /* owned */
-    PyObject *helper = listener == NULL ? PyImport_ImportModule(HELPER) : NULL;
+    PyObject *helper = listener == NULL ? clp_compat_own_module(HELPER) : NULL;
 
     clp_taken_watch(recorder);
     if (helper != NULL)
@@ -132,7 +132,7 @@ static PyObject *new_counter(uint32_t function)
  * there is other code already that has none. */
 static PyObject *counting_copy(PyObject *code, PyObject *made, uint32_t function)
 {
-    PyObject *helper = PyImport_ImportModule(HELPER);
+    PyObject *helper = clp_compat_own_module(HELPER);
     PyObject *counter = helper != NULL ? new_counter(function) : NULL;
     PyObject *copy = counter != NULL ? PyObject_CallMethod(helper, "counting", "OOO", code, made, counter) : NULL;
 
@@ -165,7 +165,7 @@ static PyObject *count_calls(PyObject *nothing, PyObject *arguments)
  * reference; NULL: there is none, and no exception is set. */
 static PyObject *origin_of(PyObject *code)
 {
-    PyObject *helper = PyImport_ImportModule(HELPER);
+    PyObject *helper = clp_compat_own_module(HELPER);
     PyObject *origin = helper != NULL ? PyObject_CallMethod(helper, "origin", "O", code) : NULL;
 
     PyErr_Clear();
@@ -246,7 +246,7 @@ void clp_compilers_meet_script(struct clp_recorder *recorder, PyObject *module)
 /* Notes the function, and all parts of the model whose method it is. */
 static void note_traced_by_torch(PyObject *function)
 {
-    PyObject *helper = PyImport_ImportModule(HELPER);
+    PyObject *helper = clp_compat_own_module(HELPER);
     PyObject *codes = helper != NULL ? PyObject_CallMethod(helper, "traced_by_torch", "O", function) : NULL;
 
     for (Py_ssize_t i = 0; codes != NULL && i < PyList_GET_SIZE(codes); i++)

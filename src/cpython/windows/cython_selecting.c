@@ -146,7 +146,7 @@ bool clp_cython_select_at(struct clp_code_window *window, const struct clp_cytho
 
 int clp_cython_select(struct clp_code_window *window, PyObject *object)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._boot.cython");
+    PyObject *helper = clp_compat_own_module("clineprof._boot.cython");
     PyObject *found = helper != NULL ? PyObject_CallMethod(helper, "place_of", "O", object) : NULL;
     struct place place;
     int tells, selected = found == Py_None ? 0 : -1;

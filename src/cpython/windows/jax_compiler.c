@@ -205,7 +205,7 @@ static void listen_to_jax(void)
 {
     static PyMethodDef told = {"compiled", jax_compiled, METH_VARARGS, NULL};
     static PyObject *listener; /* owned */
-    PyObject *helper = listener == NULL ? PyImport_ImportModule(HELPER) : NULL;
+    PyObject *helper = listener == NULL ? clp_compat_own_module(HELPER) : NULL;
 
     if (helper != NULL)
         listener = PyCFunction_New(&told, NULL);

@@ -12,7 +12,7 @@
  * it may be another module of that name. */
 static void meet_pickler(struct clp_recorder *recorder, PyObject *module)
 {
-    PyObject *helper = PyImport_ImportModule("clineprof._by_value");
+    PyObject *helper = clp_compat_own_module("clineprof._by_value");
     PyObject *result = helper != NULL ? PyObject_CallMethod(helper, "meet", "O", module) : NULL;
 
     (void)recorder;

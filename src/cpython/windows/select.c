@@ -279,7 +279,7 @@ static bool select_implementations(struct selection *selection, PyObject *generi
     Py_XDECREF(list);
     if (!done || selection->how->profiler == NULL)
         return done;
-    helper = PyImport_ImportModule("clineprof._boot.registering");
+    helper = clp_compat_own_module("clineprof._boot.registering");
     if (helper != NULL)
         result = PyObject_CallMethod(helper, "follow", "OO", generic, selection->how->profiler);
     Py_XDECREF(helper);
