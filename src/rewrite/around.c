@@ -66,6 +66,16 @@ static bool only_falls(const struct clp_layout *layout, uint32_t at)
     return (layout->edges->flags[at] & CLP_EDGE_JUMPED) == 0 && layout->places[at].line == CLP_NOWHERE;
 }
 
+/* Does the event of this probe begin an operator that follows? Where a body is entered or goes on, Python functions may
+ * have been entered before, which are none of the operator's. */
+static bool begins_operators(const struct clp_layout *layout, uint32_t constant)
+{
+    if (constant == CLP_NOWHERE)
+        return false;
+    enum clp_probe_kind kind = layout->out->probes[constant - layout->decoded->code->const_count].kind;
+    return kind != CLP_PROBE_ENTER && kind != CLP_PROBE_RESUME;
+}
+
 /* Does an instruction begin right behind an event, but for values that are at hand, whichever way leads to it? */
 static bool follows_event(const struct clp_layout *layout, uint32_t at)
 {
@@ -75,7 +85,7 @@ static bool follows_event(const struct clp_layout *layout, uint32_t at)
         if ((flags & CLP_EDGE_JUMPED) != 0 && (place->line == CLP_NOWHERE || (flags & CLP_EDGE_UNCOUNTED) != 0))
             return false;
         if ((place->line != CLP_NOWHERE && !place->jumps_over) || place->front != CLP_NOWHERE)
-            return true;
+            return place->line != CLP_NOWHERE || begins_operators(layout, place->front);
         if (at == 0 || !clp_decoded_is(layout->decoded, at - 1, CLP_OP_AT_HAND))
             return false;
     }

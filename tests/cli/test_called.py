@@ -173,6 +173,114 @@ def test_what_lines_call(tmp_path):
             assert found[label][kind] == name, (label, found)
 
 
+# Operators of the program's own classes, and of C where Python functions ran before.
+OPERATORS = """
+class Own:
+    def __add__(self, other):
+        spin(0.02)
+        return self
+    __iadd__ = __getitem__ = __contains__ = __add__
+    __radd__ = __lt__ = __add__
+    def __setitem__(self, key, value):
+        spin(0.02)
+    def __delitem__(self, key):
+        spin(0.02)
+    def __neg__(self):
+        spin(0.02)
+    def __iter__(self):
+        spin(0.02)
+        return iter(())
+    @property
+    def slow(self):
+        spin(0.02)
+async def waits():
+    return big
+big = 3 ** 60_000
+@profile
+def main():
+    own = Own()
+    for kept in range(3):
+        t = now()
+        own + own  # add
+        ends("add", "library", t); t = now()
+        1 + own  # other side
+        ends("other side", "library", t); t = now()
+        own += 1  # in place
+        ends("in place", "library", t); t = now()
+        own[1]  # get
+        ends("get", "library", t); t = now()
+        own[1:2]  # slice
+        ends("slice", "library", t); t = now()
+        own[1] = 2  # set
+        ends("set", "library", t); t = now()
+        del own[1]  # delete
+        ends("delete", "library", t); t = now()
+        1 in own  # in
+        ends("in", "library", t); t = now()
+        own < own  # compares
+        ends("compares", "library", t); t = now()
+        -own  # negative
+        ends("negative", "library", t); t = now()
+        for _ in own: pass  # iter
+        ends("iter", "library", t); t = now()
+        kept1 = big * big + (own + own, 1)[1]  # both
+        ends("both", "library", t)
+        own.slow
+        kept2 = big * big  # behind a property
+        try:
+            raise ValueError
+        except ValueError:
+            kept3 = big * big  # in a handler
+        own.slow; kept4 = big * big  # behind it on its line
+        spin(0.001); kept5 = big * big  # behind a call
+        if own: kept6 = big * big  # behind a test
+@profile
+def first(a, b):
+    return a * b  # first line
+@profile
+def generates():
+    while True:
+        spin(0.001)
+        (yield) * big  # resumed
+@profile
+async def awaits():
+    (await waits()) * big  # awaited
+main()
+for _ in range(3):
+    spin(0.001)
+    first(big, big)
+    generator = generates()
+    next(generator)
+    generator.send(big)
+    generator.close()
+    try:
+        awaits().send(None)
+    except StopIteration:
+        pass
+"""
+OF_PYTHON = {"add": "+", "other side": "+", "in place": "+=", "get": "[]", "slice": "[]", "set": "[]", "delete": "[]",
+             "in": "in", "compares": "<", "negative": "unary operator", "iter": "for", "both": "+"}  # fmt: skip
+OF_C = ("behind a property", "in a handler", "behind it on its line", "behind a call", "behind a test", "first line",
+        "resumed", "awaited")  # fmt: skip
+
+
+@carried
+@tried_again
+def test_operators_that_enter_python_functions(tmp_path):
+    truth, profile = profiled(tmp_path, OPERATORS)
+    truth["both"] = {"C": truth["both"]["library"] - truth["add"]["library"], "library": truth["add"]["library"]}
+    agree(profile, truth)
+
+
+@carried
+def test_whether_an_operator_enters_a_python_function(tmp_path):
+    """Each time, whatever ran before it."""
+    found = names(profiled(tmp_path, OPERATORS)[1])
+    assert {label: found[label].get("library") for label in OF_PYTHON} == OF_PYTHON
+    assert {label: found[label].get("C") for label in OF_C} == dict.fromkeys(OF_C, "*")
+    assert {label for label in OF_C if "library" in found[label]} == {"behind a call", "awaited"}  # spin() and waits()
+
+
 @carried
 @tried_again
 def test_beside_two_busy_loops(tmp_path):

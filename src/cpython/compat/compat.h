@@ -249,6 +249,29 @@ static inline const void *clp_compat_running_frame(const PyThreadState *state)
 #endif
 }
 
+#if CLP_SINCE(11)
+/* Tells whether a Python function is entered. The interpreter puts the frame of a call right behind that of the caller,
+ * and so over the mark that clp_compat_watch_frames leaves there. Nobody reads that place before it is written. A frame
+ * that needs a new piece of memory is not seen. */
+#define CLP_NO_FRAME ((PyObject *)(uintptr_t)8) /* no address of an object */
+
+static inline void clp_compat_watch_frames(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    if (state->datastack_top < state->datastack_limit)
+        *state->datastack_top = CLP_NO_FRAME;
+}
+
+/* Was a Python function entered since then? Only the same body may ask. */
+static inline bool clp_compat_saw_frame(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    return state->datastack_top < state->datastack_limit && *state->datastack_top != CLP_NO_FRAME;
+}
+#endif
+
 struct clp_hidden_frames {
     void *frame;
     int recursion; /* number of calls that the hidden frames had used up of the recursion limit */

@@ -17,7 +17,8 @@
 #if CLP_HAS_PROBES
 
 struct state {
-    PyTypeObject *types[CLP_PROBE_KINDS]; /* owned */
+    PyTypeObject *types[CLP_PROBE_KINDS];   /* owned */
+    PyTypeObject *watched[CLP_PROBE_KINDS]; /* owned; of clp_probe_watched_events, NULL: the same as in types */
 };
 
 /* ---- the types ---- */
@@ -65,9 +66,8 @@ static PyType_Slot event_slot(const struct clp_probe_event *of, const struct clp
     return (PyType_Slot){Py_nb_add, (void *)clp_probe_add_raised};
 }
 
-static PyTypeObject *make_type(enum clp_probe_kind kind, const struct clp_recorder *recorder)
+static PyTypeObject *make_type(const struct clp_probe_event *of, const struct clp_recorder *recorder)
 {
-    const struct clp_probe_event *of = &clp_probe_events[kind];
     PyType_Slot slots[] = {
         event_slot(of, recorder),
         {Py_tp_dealloc, (void *)probe_free},
@@ -107,7 +107,9 @@ static bool set_name(struct clp_probe_object *probe, struct clp_probe what, PyOb
 static PyObject *new_probe(const struct state *state, struct clp_selected *selected,
                            struct clp_probe what, PyObject *names)
 {
-    struct clp_probe_object *probe = PyObject_New(struct clp_probe_object, state->types[what.kind]);
+    bool watched = selected->recorder->with_called != 0 && state->watched[what.kind] != NULL;
+    struct clp_probe_object *probe =
+        PyObject_New(struct clp_probe_object, watched ? state->watched[what.kind] : state->types[what.kind]);
 
     if (probe == NULL)
         return NULL;
@@ -269,8 +271,10 @@ static void free_state(struct clp_recorder *recorder)
 {
     struct state *state = recorder->probe_state;
 
-    for (size_t i = 0; i < CLP_PROBE_KINDS; i++)
+    for (size_t i = 0; i < CLP_PROBE_KINDS; i++) {
         Py_CLEAR(state->types[i]);
+        Py_CLEAR(state->watched[i]);
+    }
     clp_mem_free(&recorder->mem, state, 1, sizeof *state);
     recorder->probe_state = NULL;
 }
@@ -289,8 +293,12 @@ static bool start(struct clp_recorder *recorder)
         PyErr_Format(PyExc_RuntimeError,
                      "this CPython %d.%d has instructions that clineprof does not know; use "
                      "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
-    for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++)
-        done = (state->types[i] = make_type((enum clp_probe_kind)i, recorder)) != NULL;
+    for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++) {
+        const struct clp_probe_event *watched = &clp_probe_watched_events[i];
+        done = (state->types[i] = make_type(&clp_probe_events[i], recorder)) != NULL;
+        if (done && watched->name != NULL && !recorder->engine.light.on)
+            done = (state->watched[i] = make_type(watched, recorder)) != NULL;
+    }
     if (!done)
         free_state(recorder);
     return done;

@@ -420,7 +420,26 @@ static INLINE PyObject *called(const struct clp_probe_object *probe, enum clock 
 
     if (thread != NULL && clp_called_ends(thread))
         clp_called_end(thread, read_clock(NULL, clock));
+    clp_compat_watch_frames();
     Py_RETURN_NONE;
+}
+
+/* Events of lines in code with probes around operators. An operator may follow them without a mark. */
+
+static INLINE PyObject *begin_watched_line(const struct clp_probe_object *probe, enum clock clock)
+{
+    PyObject *none = begin_line(probe, clock);
+
+    clp_compat_watch_frames();
+    return none;
+}
+
+static INLINE PyObject *enter_watched_line(const struct clp_probe_object *probe, enum clock clock)
+{
+    PyObject *none = enter_line(probe, clock);
+
+    clp_compat_watch_frames();
+    return none;
 }
 
 static INLINE PyObject *mark(const struct clp_probe_object *probe, enum clock clock)
@@ -429,6 +448,7 @@ static INLINE PyObject *mark(const struct clp_probe_object *probe, enum clock cl
 
     if (thread != NULL)
         clp_called_mark(thread, read_clock(NULL, clock));
+    clp_compat_watch_frames();
     Py_RETURN_NONE;
 }
 
@@ -436,9 +456,13 @@ static INLINE PyObject *operated(const struct clp_probe_object *probe, enum cloc
 {
     uint64_t now = read_clock(NULL, clock);
     struct clp_thread *thread = calling_thread(probe);
+    struct clp_callee callee = probe->callee;
 
+    if (CLP_UNLIKELY(clp_compat_saw_frame()))
+        callee.kind = CLP_CALLED_LIBRARY;
     if (thread != NULL)
-        clp_called_since(thread, probe->callee, thread->engine->around.operated, now);
+        clp_called_since(thread, callee, thread->engine->around.operated, now);
+    clp_compat_watch_frames();
     Py_RETURN_NONE;
 }
 
@@ -466,6 +490,7 @@ static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, e
     }
     if (CLP_LIKELY(probe->counts))
         clp_called_since(thread, probe->callee, thread->engine->around.iterated, now);
+    clp_compat_watch_frames();
     return 0;
 }
 
@@ -503,6 +528,8 @@ BOTH_CLOCKS(on_leave, leave(probe, clock))
 BOTH_CLOCKS(on_suspend, suspend(probe, clock))
 BOTH_CLOCKS(on_resume, resume(probe, clock))
 BOTH_CLOCKS(on_called, called(probe, clock))
+BOTH_CLOCKS(on_watched_line, begin_watched_line(probe, clock))
+BOTH_CLOCKS(on_enter_watched_line, enter_watched_line(probe, clock))
 BOTH_CLOCKS(on_mark, mark(probe, clock))
 BOTH_CLOCKS(on_operated, operated(probe, clock))
 
@@ -591,6 +618,11 @@ const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS] = {
     [CLP_PROBE_MARK] = AROUND("MarkProbe", on_mark),
     [CLP_PROBE_OPERATED] = AROUND("OperatedProbe", on_operated),
     [CLP_PROBE_ITERATED] = OPERAND("IteratedProbe", on_iterated),
+};
+
+const struct clp_probe_event clp_probe_watched_events[CLP_PROBE_KINDS] = {
+    [CLP_PROBE_ENTER_LINE] = AROUND("EnterLineProbe", on_enter_watched_line),
+    [CLP_PROBE_LINE] = AROUND("LineProbe", on_watched_line),
 };
 
 #endif

@@ -38,6 +38,10 @@ struct clp_probe_event {
 
 extern const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS];
 
+/* Those of kinds that do more in code with probes around operators: then an operator that follows knows whether it has
+ * entered a Python function. The names of others are NULL. */
+extern const struct clp_probe_event clp_probe_watched_events[CLP_PROBE_KINDS];
+
 /* The event of a probe that is added to what was raised: begins the probe's line unless it was raised on that
  * line. */
 PyObject *clp_probe_add_raised(PyObject *probe, PyObject *raised);
