@@ -889,4 +889,8 @@ Test(rewrite, steps)
                  ".stack 7; RESUME 0 @1; GET_ITER @2; l: FOR_ITER >e; STORE_FAST 0; JUMP_BACKWARD >l; e: END_FOR; NOP; RETURN_VALUE",
                  ".stack 9; RESUME 0 @1; a: !enterline 2 @2; GET_ITER; !operated 35; l: !mark; FOR_ITER >e; COPY 2; !iterated; STORE_FAST 0;"
                  "JUMP_BACKWARD >l; e: END_FOR; NOP; r: !leave; RETURN_VALUE;" OUT ".try a r out 0 lasti");
+    check_around(15,
+                 ".stack 7; RESUME 0 @1; GET_ITER @2; l: FOR_ITER >e; STORE_FAST 0; JUMP_BACKWARD >l; e: END_FOR; NOP; RETURN_VALUE",
+                 ".stack 9; RESUME 0 @1; a: !enterline 2 @2; GET_ITER; !operated 35; l: !mark; FOR_ITER >e; COPY 3; !iterated; STORE_FAST 0;"
+                 "JUMP_BACKWARD >l; e: END_FOR; NOP; r: !leave; RETURN_VALUE;" OUT ".try a r out 0 lasti");
 }
