@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The commands `clineprof attach` and `clineprof dump`."""
 import contextlib
+import functools
 import json
 import os
 import re
@@ -14,11 +15,15 @@ from argparse import ArgumentTypeError
 from clineprof import _boot
 from clineprof._attach import COUNTERS, MEMORY, SOURCES, doors
 from clineprof._attach.place import Folder, Refused, Target
+from clineprof._boot import files
 from clineprof._boot.parser import Parser
 from clineprof._boot.targets import cut
 
 ME = "clineprof"
 GRACE = 60.0  # seconds that writing the profile may take
+PROFILE = "profile.lprof"  # of a target that is not allowed to write where we are
+LONGEST_MESSAGE = 1 << 26  # bytes of what a target says at once
+LARGEST_PROFILE = 1 << 28  # bytes that are taken from another user's process
 LONGEST_NAME = 200  # bytes of a program's name; a file's name may have 255, and more is put behind it
 VALUED = re.compile(r"-[^-cmWX]*([cmWX])(.*)", re.DOTALL)  # an option of the interpreter that has a value
 
@@ -185,9 +190,8 @@ class Visit:
             with _uninterrupted():
                 folder = Folder(self.target)
             with socket.socket(socket.AF_UNIX) as listener:
-                listener.bind(os.path.join(folder.path, "socket"))
+                folder.bind(listener, "socket")
                 listener.listen(1)
-                folder.give("socket")
                 self._ask(folder, package, time.time() + self.options.wait)
                 try:
                     with _uninterrupted():
@@ -197,7 +201,7 @@ class Visit:
                     self._take_back(folder, package)
                     raise
                 with connection:
-                    return self.talk(connection)
+                    return self.talk(connection, folder)
         finally:
             if folder is not None and not self.is_late:
                 folder.remove()
@@ -214,7 +218,7 @@ class Visit:
         try:
             self._ask(folder, package, 0)
             self.is_late = self.target.is_there()
-        except OSError:
+        except Refused:
             pass  # it has removed the folder already
 
     def _accept(self, listener):
@@ -229,10 +233,12 @@ class Visit:
         raise Refused("process %d ran no Python code for %g s, so nothing is done; it waits, is in C code, or is stopped"
                       % (self.target.pid, self.options.wait))
 
-    def next(self, connection, seconds):
-        """The next message. Raises Refused if there is none within so many seconds, or if it tells of a failure."""
+    def next(self, connection, kind, seconds):
+        """What the next message says, which is of this kind. Raises Refused if there is none within so many seconds, or
+        if it tells of a failure."""
         end = time.monotonic() + seconds
-        while b"\n" not in self.buffer:
+        parts = [self.buffer]
+        while b"\n" not in parts[-1]:
             try:
                 ready, _, _ = select.select([connection], [], [], max(0.0, end - time.monotonic()))
                 more = connection.recv(1 << 16) if ready else None
@@ -242,12 +248,24 @@ class Visit:
                 raise Refused("process %d has ended%s" % (self.target.pid, self.rescue()))
             if more is None:
                 raise Refused("process %d does not answer" % self.target.pid)
-            self.buffer += more
-        line, _, self.buffer = self.buffer.partition(b"\n")
-        message = json.loads(line)
-        if "failed" in message:
-            raise Refused("process %d: %s" % (self.target.pid, message["failed"]))
-        return message
+            parts.append(more)
+            if sum(map(len, parts)) > LONGEST_MESSAGE:
+                raise Refused("process %d does not answer as clineprof does: it says too much" % self.target.pid)
+        line, _, self.buffer = b"".join(parts).partition(b"\n")
+        with self.understood():
+            message = json.loads(line)
+            if "failed" not in message:
+                return message[kind]
+            failed = str(message["failed"])
+        raise Refused("process %d: %s" % (self.target.pid, failed))
+
+    @contextlib.contextmanager
+    def understood(self):
+        """Refuses what is no answer of clineprof: another user's program may say what it likes."""
+        try:
+            yield
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise Refused("process %d does not answer as clineprof does: %s" % (self.target.pid, error)) from None
 
 
 class Attachment(Visit):
@@ -264,38 +282,48 @@ class Attachment(Visit):
             raise Refused("cannot write '%s': %s" % (self.outfile, error.strerror)) from None
         # the target's user may not be allowed to write where we are, or sees other files there
         self.collects = bool(self.target.root) or self.target.uid != os.geteuid()
-        self.written = self.outfile
 
     def request(self, folder):
         options = self.options
-        if self.collects:
-            self.written = os.path.join(folder.path, "profile.lprof")
         return {
-            "outfile": folder.inside("profile.lprof") if self.collects else self.outfile,
+            "outfile": folder.inside(PROFILE) if self.collects else self.outfile,
             "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
             "exclude": options.exclude, "seconds": options.seconds, "memory": options.memory,
             "cpu": options.cpu, "leaks": options.leaks, "source": options.source,
             "counters": ",".join(options.io + options.counters), "tensors": options.tensors,
         }  # fmt: skip
 
-    def talk(self, connection):
+    def talk(self, connection, folder):
         for number in signal.SIGINT, signal.SIGTERM:
             signal.signal(number, lambda number, frame: self.interrupt(connection))
-        began = self.next(connection, GRACE)["began"]
-        for target in began["unmatched"]:
+        began = self.next(connection, "began", GRACE)
+        with self.understood():
+            count, unmatched, lacks = int(began["functions"]), map(str, began["unmatched"]), map(str, began["lacks"])
+        for target in unmatched:
             _boot.complain(ME + " attach", "-p %s: no loaded code matches so far" % target)
         sys.stderr.write("Counting in %d function%s of process %d for %g s; Ctrl-C ends it early\n" % (
-            began["functions"], "s" * (began["functions"] != 1), self.target.pid, self.options.seconds))  # fmt: skip
-        wrote = self.next(connection, self.options.seconds + GRACE)["wrote"]
+            count, "s" * (count != 1), self.target.pid, self.options.seconds))  # fmt: skip
+        path = self.next(connection, "wrote", self.options.seconds + GRACE)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.collects:
-            with open(self.written, "rb") as file:
-                _boot.core().write(self.outfile, file.read(), 0o600)
+            path = self._collect(folder)
         try:
-            return self._show(self.outfile if self.collects else wrote)
+            return self._show(path)
         finally:
-            for text in began["lacks"]:
+            for text in lacks:
                 _boot.complain(ME + " attach", text)
+
+    def _collect(self, folder):
+        """Writes the profile of another user's process as ours, and returns its path. What is no profile is not copied."""
+        content = folder.read(PROFILE, LARGEST_PROFILE)
+        try:
+            _boot.core().merge(content)
+        except ValueError as error:
+            raise Refused("process %d wrote no profile: %s" % (self.target.pid, error)) from None
+        path = files.save(self.outfile, content, functools.partial(_boot.complain, ME + " attach"), rights=0o600)
+        if path is None:
+            raise SystemExit(1)
+        return path
 
     def interrupt(self, connection):
         """Ctrl-C asks the target to end its window."""
@@ -324,11 +352,14 @@ class Dump(Visit):
     def request(self, folder):
         return {"dump": True}
 
-    def talk(self, connection):
-        for i, (name, calls) in enumerate(self.next(connection, GRACE)["stacks"]):
+    def talk(self, connection, folder):
+        stacks = self.next(connection, "stacks", GRACE)
+        with self.understood():
+            stacks = [(str(name), ["%s:%s in %s" % tuple(call) for call in calls]) for name, calls in stacks]
+        for i, (name, calls) in enumerate(stacks):
             print("\n" * (i != 0) + _boot.shown(name))
-            for file, line, function in calls:
-                print("    " + _boot.shown("%s:%s in %s" % (file, line, function)))
+            for call in calls:
+                print("    " + _boot.shown(call))
         sys.stdout.flush()
         return 0
 

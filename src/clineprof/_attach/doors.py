@@ -89,6 +89,12 @@ def _interpreter(target):
 
 
 def _is_roots(path):
-    """Can only root have written the file? Root runs no program of another user's making."""
-    about = os.stat(path)
-    return about.st_uid == 0 and about.st_mode & (stat.S_IWGRP | stat.S_IWOTH) == 0
+    """Can only root say what is at this path? Root runs no program of another user's making, nor one beside which
+    another user could put a standard library. From the root folder on, what was looked at stays."""
+    parts = path.split("/")
+    try:
+        places = [os.lstat("/".join(parts[:i + 1]) or "/") for i in range(len(parts))]
+    except OSError:
+        return False
+    # a link has the rights of a file that all may write to
+    return all(about.st_uid == 0 and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH) for about in places)

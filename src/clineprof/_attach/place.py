@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What the user's side must know of the target, and the folder through which the two talk."""
+import contextlib
+import errno
 import os
 import re
-import shutil
-import tempfile
+import stat
 
 from clineprof._attach import MARK, PREFIX
 
@@ -26,7 +27,7 @@ class Target:
     """A process, seen from outside. Raises Refused if there is none, or if it is no CPython.
 
     pid: its number here; own_pid: its number in its own pid namespace
-    uid, gid: its effective user and group
+    uid, gid, groups: its effective user and group, and the other groups
     exe: the path of its interpreter in its own file system
     version: (3, 14); build: "314", or "314t" without the GIL, which the name of a C module has
     ranges: [(start, end), ..] of its memory; mapped: {address of the beginning of a file: its path}
@@ -43,6 +44,7 @@ class Target:
             raise Refused("%d is a thread of process %s" % (pid, status["Tgid"]))
         self.own_pid = int(status.get("NSpid", str(pid)).split()[-1])
         self.uid, self.gid = (int(status[name].split()[1]) for name in ("Uid", "Gid"))
+        self.groups = list(map(int, status["Groups"].split()))
         self.start = self._start()
         self.root = "" if self._is_in_our_mounts() else "/proc/%d/root" % pid
         rows = [line.split(None, 5) for line in self._read("maps").splitlines()]
@@ -122,38 +124,100 @@ class Target:
         bit = 1 << (signal - 1)
         return bool(int(status["SigCgt"], 16) & bit) and not int(status["SigBlk"], 16) & bit
 
+    @contextlib.contextmanager
+    def rights(self):
+        """As long as this lasts, root may do with files what the target's user may do, and no more. This user may put a
+        link, a mount or another folder where we are about to write, and would reach root's files otherwise."""
+        user, group, groups = os.geteuid(), os.getegid(), os.getgroups()
+        if user == self.uid:
+            yield
+            return
+        os.setgroups(self.groups)
+        try:
+            os.setegid(self.gid)
+            os.seteuid(self.uid)
+            yield
+        finally:
+            os.seteuid(user)
+            os.setegid(group)
+            os.setgroups(groups)
+
+
+def read_plain(path, largest, flags=0, **where):
+    """(what os.fstat tells, content) of a file that may have become something else: reading a device may never end, and
+    opening a pipe may wait. Raises OSError, also if it is no plain file, or has more than `largest` bytes."""
+    descriptor = os.open(path, os.O_PATH | flags, **where)
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file")
+        if about.st_size > largest:
+            raise OSError(errno.EFBIG, "it has more than %d MiB" % (largest >> 20))
+        with open("/proc/self/fd/%d" % descriptor, "rb") as file:
+            return about, file.read(about.st_size)
+    finally:
+        os.close(descriptor)
+
 
 class Folder:
-    """A folder in the target's /tmp, which only the target's user may read. `path` is its path here; inside(name) is
-    the path of a file in it as the target sees it."""
+    """A folder in the target's /tmp, which only the target's user may read. inside(name) is the path of a file in it as
+    the target sees it.
+
+    What is done here is done with the rights of the target's user, to the folder that was made, wherever its path leads
+    by now."""
 
     def __init__(self, target):
         self.target = target
-        there = target.root + "/tmp"
+        self.name = "%s%d-%s" % (PREFIX, target.own_pid, os.urandom(8).hex())
+        # A link in the target's file system would lead to a place in ours.
+        flags = os.O_DIRECTORY | (os.O_NOFOLLOW if target.root else 0)
         try:
-            self.path = tempfile.mkdtemp(prefix="%s%d-" % (PREFIX, target.own_pid), dir=there)
-            if target.uid != os.geteuid():
-                os.chown(self.path, target.uid, target.gid)
+            self.tmp = os.open(target.root + "/tmp", os.O_PATH | flags)
+            with target.rights():
+                os.mkdir(self.name, 0o700, dir_fd=self.tmp)
+                self.folder = os.open(self.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.tmp)
         except OSError as error:
             raise Refused("cannot make a folder in the target's /tmp: %s" % error.strerror) from None
 
     def inside(self, name):
-        return os.path.join(self.path[len(self.target.root):], name)
+        return "/tmp/%s/%s" % (self.name, name)
 
-    def give(self, name):
-        """Lets the target's user have a file of ours in the folder."""
-        os.chmod(os.path.join(self.path, name), 0o600)
-        if self.target.uid != os.geteuid():
-            os.chown(os.path.join(self.path, name), self.target.uid, self.target.gid)
+    @contextlib.contextmanager
+    def _at(self, name):
+        """The rights of the target's user. What fails meanwhile with the file `name` raises Refused."""
+        try:
+            with self.target.rights():
+                yield
+        except OSError as error:
+            raise Refused("cannot use '%s': %s" % (self.inside(name), error.strerror)) from None
+
+    def bind(self, listener, name):
+        """Gives a socket this name."""
+        with self._at(name):
+            listener.bind("/proc/self/fd/%d/%s" % (self.folder, name))
 
     def write(self, name, text):
         """Writes a file at once: it has its name when it is complete."""
-        aside = os.path.join(self.path, name + ".new")
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8",
-                  errors="surrogateescape") as file:  # fmt: skip
-            file.write(text)
-        self.give(name + ".new")
-        os.rename(aside, os.path.join(self.path, name))
+        aside = name + ".new"
+        with self._at(name):
+            descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
+            with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(text)
+            os.rename(aside, name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def read(self, name, largest):
+        """The content of a file that the target has written, of so many bytes at most."""
+        with self._at(name):
+            about, content = read_plain(name, largest, os.O_NOFOLLOW, dir_fd=self.folder)
+            if about.st_uid != self.target.uid:
+                raise OSError(errno.EPERM, "it belongs to user %d" % about.st_uid)
+        return content
 
     def remove(self):
-        shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError), self.target.rights():
+            for name in os.listdir(self.folder):
+                with contextlib.suppress(OSError):  # the target removes them, too
+                    os.unlink(name, dir_fd=self.folder)
+            os.rmdir(self.name, dir_fd=self.tmp)
+        os.close(self.folder)
+        os.close(self.tmp)

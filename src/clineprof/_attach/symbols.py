@@ -5,13 +5,14 @@ import collections
 import re
 import struct
 
-from clineprof._attach.place import PYTHON, Refused
+from clineprof._attach.place import PYTHON, Refused, read_plain
 
 LIBC = re.compile(r"/(?:libc[.-]|ld-musl-)[^/]*$")
 OF_PYTHON = "Py_IsInitialized", "Py_AddPendingCall", "PyRun_SimpleString"
 OF_LIBC = "mmap", "munmap"
 
 LOADED, DYNAMIC_SYMBOLS = 1, 11  # kinds of ELF segments and sections
+LARGEST = 1 << 30  # bytes of an interpreter, with its debugging symbols
 
 # address: where the function is in the process; word: the number that its first 8 bytes are
 Function = collections.namedtuple("Function", "address, word")
@@ -33,8 +34,7 @@ def functions(target):
 def _exported(target, start, path, names):
     inside = "/proc/%d/exe" % target.pid if path == target.exe else target.root + path
     try:
-        with open(inside, "rb") as file:
-            content = file.read()
+        _, content = read_plain(inside, LARGEST)
         segments = list(_segments(content))
         bias = start - segments[0][0] + segments[0][1]
         return {name: Function(bias + value, _word(content, segments, value))
