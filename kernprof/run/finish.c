@@ -41,6 +41,13 @@ static void print_report(const struct clp_run *run, const struct clp_profile *pr
     (void)clp_print_report(profile, &show);
 }
 
+/* Says so if no time has passed since the start. */
+static void say_no_time(const struct clp_profile *profile)
+{
+    if (profile->function_count != 0 && profile->meta.wall == 0)
+        clp_console_complain(me, "times are 0, because the clock (CLOCK_MONOTONIC) stands still, as libfaketime can make it");
+}
+
 /* Says so if memory is wanted, but the system does not tell it. */
 static void say_no_memory(const struct clp_run_options *options, const struct clp_profile *profile)
 {
@@ -135,6 +142,7 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     clp_nothing_say(run, profile);
     if (clp_profiler_lost(run->recording.profiler))
         clp_console_complain(me, "memory ran out while profiling; some counts are missing");
+    say_no_time(profile);
     say_no_memory(&run->options, profile);
     say_no_cpu(&run->options, profile);
     say_no_counters(&run->options, profile);

@@ -6,6 +6,7 @@
 
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define RATE_SPAN_NANOS 200000u
+#define RATE_READINGS (1u << 20) /* of the system's clock while so much time passes: more than it takes anywhere */
 #define PAIR_TRIES 5
 
 static uint64_t read_system(clockid_t id)
@@ -87,6 +88,16 @@ static double rate_since(uint64_t start_ticks, uint64_t start_nanos)
     return (double)(nanos - start_nanos) / (double)(ticks - start_ticks);
 }
 
+/* Waits for RATE_SPAN_NANOS. False: the system's clock does not get there, as a library such as libfaketime has it stand
+ * still or creep. */
+static bool wait_for_span(uint64_t start)
+{
+    for (unsigned i = 0; i < RATE_READINGS; i++)
+        if (clp_clock_monotonic() - start >= RATE_SPAN_NANOS)
+            return true;
+    return false;
+}
+
 struct clp_clock clp_clock_start_monotonic(void)
 {
     uint64_t now = clp_clock_monotonic();
@@ -103,9 +114,8 @@ struct clp_clock clp_clock_start(void)
     if (!clp_clock_trusts(source))
         return clp_clock_start_monotonic();
     read_pair(&clock.start_ticks, &clock.start_nanos);
-    while (clp_clock_monotonic() - clock.start_nanos < RATE_SPAN_NANOS)
-        continue;
-    clock.rough_nanos = rate_since(clock.start_ticks, clock.start_nanos);
+    if (wait_for_span(clock.start_nanos))
+        clock.rough_nanos = rate_since(clock.start_ticks, clock.start_nanos);
     if (clock.rough_nanos <= 0)
         return clp_clock_start_monotonic();
     return clock;

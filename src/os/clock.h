@@ -27,7 +27,7 @@ uint64_t clp_clock_wall_nanos(void);
 double clp_clock_wall(void);
 
 /* Chooses the clock and takes its first reading. Takes about 0.2 ms where it must measure the
- * counter's rate. Cannot fail. */
+ * counter's rate. Takes CLOCK_MONOTONIC if that stands still: the counter's rate is not known then. Cannot fail. */
 struct clp_clock clp_clock_start(void);
 
 /* Does the kernel keep time by the processor's counter? `source` is the name of its clock source, as the kernel

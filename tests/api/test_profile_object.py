@@ -9,7 +9,8 @@ import sys
 import time
 
 import pytest
-from harness import BUILD, ROOT, TRACER, Profile, run, run_ckernprof, run_python, run_viewer
+import stub
+from harness import BUILD, ROOT, SANITIZED, TRACER, Profile, run, run_ckernprof, run_python, run_viewer
 
 import clineprof
 
@@ -591,6 +592,21 @@ count(10)
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     assert wait_for(lambda: files(tmp_path) == ALL_FILES), files(tmp_path)
     assert max(hits(tmp_path)["count"].values()) == 22
+
+
+@pytest.mark.once
+@pytest.mark.skipif(SANITIZED, reason="AddressSanitizer wants to be loaded first")
+def test_a_daemon_ends_before_its_parent_though_the_clock_stands_still(tmp_path):
+    ended = forking("""
+count(10)
+child = os.fork()
+if child == 0:
+    os.setsid()
+    count(10)
+    sys.exit()
+os.waitpid(child, 0)
+""", tmp_path, env={**ON, **stub.with_clock(tmp_path, 0)})
+    assert ended.code == 0 and hits(tmp_path) == {"count": below(2)}
 
 
 @pytest.mark.once

@@ -548,6 +548,14 @@ def test_the_users_side_is_killed(target, tmp_path):
 # ---- what goes wrong ----
 
 
+def test_a_program_whose_clock_stands_still(target, tmp_path):
+    """The seconds of the window are real ones."""
+    loop = target(LOOP, env=clean_environment(stub.with_clock(tmp_path, 0)))
+    code, out, err = attach(loop, "-s", "0.3")
+    assert code == 0, err
+    assert hits(tmp_path, loop.line("return sum")) > 100
+
+
 def test_two_at_once(target, tmp_path):
     loop = target(LOOP)
     first = loop.attach("-s", "60")

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import pytest
+import stub
 from harness import (
     MIB,
     ROOT,
@@ -102,6 +103,13 @@ def test_a_machine_that_does_not_keep_time_by_the_tsc(source, script, tmp_path):
     assert (ended.code, ended.err) == (0, "")
     waits = ended.profile().line("wait", line_of(path, "# waits"))
     assert waits["hits"] == 3 and 0.15e9 <= waits["time"] < 5e9
+
+
+@pytest.mark.skipif(SANITIZED, reason="AddressSanitizer wants to be loaded first")
+@pytest.mark.parametrize("pace, said", [
+    (0, ["times are 0, because the clock (CLOCK_MONOTONIC) stands still, as libfaketime can make it"]), (0.001, [])])
+def test_a_clock_that_stands_still_or_creeps(pace, said, program, tmp_path):
+    check_run(run(ckernprof("-l", program), tmp_path, env=stub.with_clock(tmp_path, pace)), program, said)
 
 
 # ---- one core, little memory ---------------------------------------------------------------------

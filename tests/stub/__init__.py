@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Builds a CUDA and a CUPTI that play their parts in tests without a device (cuda.c, cupti.c), and a PyTorch that keeps
-statistics of CUDA devices (torch_c.c)."""
+"""Builds a CUDA and a CUPTI that play their parts in tests without a device (cuda.c, cupti.c), a PyTorch that keeps
+statistics of CUDA devices (torch_c.c), and a library that keeps a program's clock (clock.c)."""
 import pathlib
 import shutil
 import subprocess
@@ -34,6 +34,13 @@ def build_torch(folder):
     (folder / "torch/cuda/__init__.py").write_text(TORCH_CUDA)
     _compile("torch_c.c", folder / "torch" / ("_C" + sysconfig.get_config_var("EXT_SUFFIX")),
              "-I" + sysconfig.get_path("include"))
+
+
+def with_clock(folder, pace):
+    """Puts a library into the folder. Returns the environment of a program whose CLOCK_MONOTONIC goes at this pace: 0 has
+    it stand still."""
+    _compile("clock.c", folder / "clock.so")
+    return {"LD_PRELOAD": str(folder / "clock.so"), "CLOCK_PACE": str(pace)}
 
 
 def _compile(source, target, *words):

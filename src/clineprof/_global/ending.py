@@ -11,6 +11,7 @@ from clineprof import _boot, _children
 from clineprof._boot import files
 
 PATIENCE = 2  # seconds that a daemon waits for the owner to end
+LOOKS = 100  # how often it looks in a second
 SOON = 0.05  # seconds after a fork; an owner that ends within them leaves its counts to the heir
 UNIT = 1e-6  # seconds: the default unit of times, in the terminal, in files and in the viewer
 
@@ -246,11 +247,12 @@ class Ending:
         end before the process that started it."""
         if self.forked_from[2] != _boot.core().identity()[2]:
             return False  # the owner is on another machine or in another pid namespace, where its number means nothing
-        end = time.monotonic() + (PATIENCE if os.getsid(0) != self.session else 0)
+        looks = PATIENCE * LOOKS if os.getsid(0) != self.session else 0  # the program's clock may stand still
         while _runs(self.forked_from):
-            if time.monotonic() >= end:
+            if looks == 0:
                 return False
-            time.sleep(0.01)
+            looks -= 1
+            time.sleep(1 / LOOKS)
         return True
 
     def _remove_parents(self):
