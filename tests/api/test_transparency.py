@@ -231,6 +231,43 @@ def test_depth_of_recursion(tracer, script, tmp_path):
     assert len(least) == 2 and [max(int(n), m) for n, m in zip(ours, least)] == [int(n) for n in ours]
 
 
+YOUNG = """\
+import builtins, gc
+
+profile = getattr(builtins, "profile", lambda function: function)
+
+@profile
+def turns(n):
+    for i in range(n):
+        yield i
+
+@profile
+def make(kept):
+    for i in range(1000):
+        kept.append([sum(turns(3))])
+        try:
+            raise ValueError
+        except ValueError:
+            pass
+
+gc.disable()
+kept = []
+make(kept)  # from now on none of the lists that the interpreter keeps for reuse is left
+before = gc.get_count()
+make(kept)
+print(gc.get_count()[0] - before[0])
+"""
+
+
+@every_tracer
+def test_counting_makes_no_young_objects(tracer, script, tmp_path):
+    """Automatic collections come after so many of them."""
+    path = script(YOUNG)
+    theirs = bare([path], tmp_path)
+    assert theirs.out == "1000\n"
+    assert_same(profiled(tracer, [path], tmp_path), theirs)
+
+
 THROWS = """
 def generator(n):
     yield n
