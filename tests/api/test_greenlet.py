@@ -8,6 +8,7 @@ import random
 import sys
 
 import pytest
+import stub
 from comparing import check_random_program, check_sums
 from harness import (
     BUILD,
@@ -919,3 +920,47 @@ def test_gevents_threads(tmp_path):
 def test_the_standard_clock_is_the_one_of_the_profile(nested):
     """What the comparisons above rely on: both are the system's monotonic clock."""
     assert nested.profile.raw["unit"] == 1e-9 and os.name == "posix"
+
+
+LOST = """
+import ctypes, signal
+library = ctypes.PyDLL("./lost_signal.so")
+
+class Came(Exception):
+    pass
+
+def handler(number, frame):
+    raise Came
+
+@profile
+def work():
+    library.hold()
+
+@profile
+def wait():
+    global turns
+    library.raise_while_it_ends(signal.SIGUSR1)
+    for turns in range(1000):
+        sum(range(100000))
+
+turns = 0
+signal.signal(signal.SIGUSR1, handler)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+try:
+    wait()
+except Came:
+    pass
+print("late" if turns > 500 else "came")
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="the interpreter forgets no signal, and join() waits for the system's thread")
+@pytest.mark.skipif(sys.version_info[:2] == (3, 11) and TRACER == "settrace", reason="a traced thread asks for no pending call")
+@pytest.mark.parametrize("options", [[], ["--no-memory"]])
+def test_a_signal_that_comes_while_a_thread_ends(options, tmp_path):
+    """greenlet has a thread ask for a pending call when it ends. Before 3.13 the interpreter may forget a signal by that.
+    Every thread that counts uses greenlet, so the main thread must remind it."""
+    stub.build_lost_signal(tmp_path)
+    assert Ran(LOST, tmp_path, *options).out == ["came"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Builds a CUDA and a CUPTI that play their parts in tests without a device (cuda.c, cupti.c), a PyTorch that keeps
-statistics of CUDA devices (torch_c.c), and a library that keeps a program's clock (clock.c)."""
+statistics of CUDA devices (torch_c.c), a library that keeps a program's clock (clock.c), and one that has a thread end
+when a signal comes (lost_signal.c)."""
 import pathlib
 import shutil
 import subprocess
@@ -41,6 +42,11 @@ def with_clock(folder, pace):
     it stand still."""
     _compile("clock.c", folder / "clock.so")
     return {"LD_PRELOAD": str(folder / "clock.so"), "CLOCK_PACE": str(pace)}
+
+
+def build_lost_signal(folder):
+    """Puts lost_signal.so into the folder, which programs load with ctypes."""
+    _compile("lost_signal.c", folder / "lost_signal.so", "-lpthread")
 
 
 def _compile(source, target, *words):

@@ -27,6 +27,10 @@
 /* Code that runs no bytecode, such as Cython's, can send events to sys.monitoring. */
 #define CLP_CYTHON_MONITORS CLP_SINCE(13)
 
+/* A pending call that another thread asks for may have the main thread forget a signal: all threads write one note that
+ * there is something to do, without a lock. */
+#define CLP_FORGETS_SIGNALS (!CLP_SINCE(13))
+
 /* PEP 523 hands the hook a frame object with public fields on 3.10 only. */
 #define CLP_HAS_FRAME_HOOK (!CLP_SINCE(11))
 
@@ -441,6 +445,17 @@ static inline int clp_compat_small_int(PyObject *number)
 static inline bool clp_compat_is_main(void)
 {
     return PyInterpreterState_Get() == PyInterpreterState_Main();
+}
+
+/* May the calling thread ask for a pending call in the middle of any code? 3.11 never leaves the first instruction of a
+ * body that is traced and begins in a pending call while another one waits. */
+static inline bool clp_compat_may_ask_for_call(void)
+{
+#if CLP_SINCE(11) && !CLP_SINCE(12)
+    return PyThreadState_Get()->c_tracefunc == NULL;
+#else
+    return true;
+#endif
 }
 
 /* Returns the length of the code's instructions in code units of two bytes. */

@@ -2,6 +2,7 @@
 #include "greenlet_place.h"
 #include "cpython/compat/raised.h"
 #include "engine/light.h"
+#include <unistd.h>
 
 /* The key in a thread's dictionary under which the program's own trace function is kept. */
 #define OWN_KEY "clineprof.greenlet"
@@ -54,4 +55,24 @@ void clp_greenlet_place_hook_later(struct clp_thread *thread)
     thread->unhooked = true;
     clp_light_read_next(thread);
     thread->read_span = 0;
+}
+
+void clp_greenlet_place_note_end(struct clp_greenlets *greenlets)
+{
+    __atomic_store_n(&greenlets->ended, CLP_FORGETS_SIGNALS, __ATOMIC_RELAXED);
+}
+
+static int do_nothing(void *unused)
+{
+    (void)unused;
+    return 0;
+}
+
+void clp_greenlet_place_remind(struct clp_greenlets *greenlets)
+{
+    if (gettid() != getpid() || !clp_compat_may_ask_for_call())
+        return;
+    __atomic_store_n(&greenlets->ended, false, __ATOMIC_RELAXED);
+    if (greenlets->callback != NULL)
+        (void)Py_AddPendingCall(do_nothing, NULL);
 }

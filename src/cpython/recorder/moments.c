@@ -341,6 +341,8 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
         if (!thread->light.on && !clp_engine_wants_read(thread, now))
             return moment;
     }
+    if (CLP_UNLIKELY(__atomic_load_n(&recorder->greenlets.ended, __ATOMIC_RELAXED)))
+        clp_greenlet_place_remind(&recorder->greenlets);
     if (clp_engine_wants_tallies(thread, now))
         read_tallies(recorder, thread, &moment);
     if (clp_engine_wants_rss(thread, now)) {

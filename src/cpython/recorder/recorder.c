@@ -18,6 +18,7 @@ static void thread_ended(void *data)
     clp_thread_here = NULL; /* what else the thread allocates or frees counts for no line */
     clp_tensors_forget(data);
     clp_ranges_end(data);
+    clp_greenlet_place_note_end(&clp_recorder_of(data)->greenlets);
     clp_engine_end_thread(data);
 }
 
