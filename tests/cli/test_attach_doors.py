@@ -15,8 +15,6 @@ import sys
 import time
 
 import pytest
-from clineprof._attach import doors
-from clineprof._attach.place import Refused
 from harness import BUILD, SANITIZED, clean_environment, run, viewer_command, working_gdb
 from test_attach import (HAS_DOOR, LISTEN, LOOP, SERVER, WAKES, attach, end_early, hits, left_behind,
                          target, wait_until)  # fmt: skip
