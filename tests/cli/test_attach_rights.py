@@ -148,7 +148,7 @@ def come(number, frame):
     path, began = request.get("outfile"), {"began": {"functions": 1, "unmatched": [], "lacks": []}}
     try:
         ANSWER
-    except BrokenPipeError:
+    except ConnectionError:
         pass
     connection.close()
 
