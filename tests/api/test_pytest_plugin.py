@@ -791,7 +791,7 @@ def test_too_few_calls_for_a_verdict_on_leaks(project):
 
 NAMES = (
     "hits, time, raw_time, self, raw_self, awaited, max, error, gc, gc_runs, cpu, wait, queue, "
-    "native_time, library, read, written, disk_read, disk_written, faults, major_faults, switches, preemptions, "
+    "gc_wait, gc_queue, native_time, library, read, written, disk_read, disk_written, faults, major_faults, switches, preemptions, "
     "counter1, counter1_most, counter2, counter2_most, counter3, counter3_most, counter4, counter4_most, "
     + "".join(f"device{n}_{what}, " for n in (1, 2, 3, 4) for what in ("allocated", "freed", "net", "peak", "reserved"))
     + "device_time, device_wait, launches, rss, grown, released, "

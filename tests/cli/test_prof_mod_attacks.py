@@ -324,10 +324,6 @@ def test_code_that_the_program_makes_of_selected_code(tmp_path):
     assert selected(profiled(tmp_path, "main.pause"), tmp_path) == {"main.py": {"pause"}}
 
 
-# ---- known limits ------------------------------------------------------------------------------
-
-
-@pytest.mark.xfail(strict=True, reason="a loader that executes code of its own making is not asked for it")
 def test_modules_that_pytest_rewrites(tmp_path):
     write(tmp_path, {"test_x.py": "def test_x():\n    assert 1\n"})
     ended = run_ckernprof(["-l", "-p", "test_x", "--no-preimports", "-m", "pytest", "-q", "test_x.py"],

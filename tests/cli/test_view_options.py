@@ -532,7 +532,7 @@ def test_what_was_allocated_is_shown_where_it_tells_more(line, shown, tmp_path):
 
 
 def test_ckernprof_has_them_too(script, tmp_path):
-    path = script("@profile\ndef one():\n    return sum(range(100_000))\n"
+    path = script("@profile\ndef one():\n    return sum(range(3_000_000))\n"
                   "@profile\ndef two():\n    return 2\none()\ntwo()\n")
     for words, names in {("--top", "1"): ["one"], ("--function", "tw?"): ["two"],
                          ("--file", path.name): ["one", "two"], ("--lines", "1"): []}.items():

@@ -84,13 +84,17 @@ def _begun_with(code, counter):
 
 def _with_no_line(table, place, count):
     """The table of lines, in which `count` instructions at this place have no line. An entry begins with a byte that
-    has the highest bit, and ends before the next one; in the three lowest bits is its length, less 1."""
-    at = 0
-    for start in (start for start, byte in enumerate(table) if byte & 128):
-        if at == place:
-            return table[:start] + bytes((128 | 15 << 3 | count - 1,)) + table[start:]
-        at += (table[start] & 7) + 1
-    raise ValueError("no entry of the table of lines begins there")
+    has the highest bit, and ends before the next one; in the three lowest bits is its length, less 1. An entry over
+    this place becomes two, if it does not go to another line (kinds 0 to 9, and 15: no line)."""
+    at, begins = 0, [start for start, byte in enumerate(table) if byte & 128]
+    for start, end in zip(begins, [*begins[1:], len(table)]):
+        kind, length, before = table[start] >> 3 & 15, (table[start] & 7) + 1, place - at
+        if before < length and (not before or kind < 10 or kind == 15):
+            first, last = (bytes((128 | kind << 3 | size - 1,)) + table[start + 1 : end] if size else b""
+                           for size in (before, length - before))  # fmt: skip
+            return table[:start] + first + bytes((128 | 15 << 3 | count - 1,)) + last + table[end:]
+        at += length
+    raise ValueError("no entry of the table of lines can be divided there")
 
 
 def _moved(table, place, count):
