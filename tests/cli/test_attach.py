@@ -502,8 +502,10 @@ def test_again_and_again(target):
         code, out, err = attach(server, "-s", "0.05", *["--no-memory"] * (turn % 2))
         assert code == 0, err
         seen.append((server.get("fds"), resident(server.pid)))
-    assert len({counts for counts, _ in seen[1:]}) == 1, seen
     middle = times // 2
+    # the last connection may just be closing, so single counts may have one more
+    counts = [tuple(map(int, counts.split())) for counts, _ in seen]
+    assert min(counts[middle:]) == min(counts[1:middle]), seen
     print("descriptors and threads, resident bytes: after the first %s, %d; middle %s, %d; last %s, %d" % (
         *seen[0], *seen[middle], *seen[-1]))  # fmt: skip
     assert seen[-1][1] - seen[middle][1] < (times - middle) * 20_000, seen
