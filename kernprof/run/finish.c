@@ -2,6 +2,7 @@
 #include "finish.h"
 #include "report/choice.h"
 #include "cpython/compat/compat.h"
+#include "cpython/compat/raised.h"
 #include "cpython/recorder/device_time.h"
 #include "cpython/recorder/program_counters.h"
 #include "cpython/memory/tensors.h"
@@ -363,12 +364,24 @@ static PyObject *finish(PyObject *capsule, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef finish_method = {"finish", finish, METH_NOARGS, NULL};
+static PyObject *mark_end(PyObject *capsule, PyObject *nothing)
+{
+    const struct clp_run *run = PyCapsule_GetPointer(capsule, NULL);
 
-bool clp_finish_at_exit(struct clp_run *run)
+    (void)nothing;
+    if (run != NULL && run->options.line_by_line)
+        clp_profiler_mark_end(run->recording.profiler);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef finish_method = {"finish", finish, METH_NOARGS, NULL};
+static PyMethodDef mark_method = {"mark_end", mark_end, METH_NOARGS, NULL};
+
+/* Has atexit call the method. False with an exception set. */
+static bool call_at_exit(struct clp_run *run, PyMethodDef *method)
 {
     PyObject *capsule = PyCapsule_New(run, NULL, NULL);
-    PyObject *function = capsule != NULL ? PyCFunction_New(&finish_method, capsule) : NULL;
+    PyObject *function = capsule != NULL ? PyCFunction_New(method, capsule) : NULL;
     PyObject *module = function != NULL ? PyImport_ImportModule("atexit") : NULL;
     PyObject *result =
         module != NULL ? PyObject_CallMethod(module, "register", "O", function) : NULL;
@@ -377,6 +390,20 @@ bool clp_finish_at_exit(struct clp_run *run)
     Py_XDECREF(function);
     Py_XDECREF(module);
     Py_XDECREF(result);
-    run->held = result != NULL;
+    return result != NULL;
+}
+
+bool clp_finish_at_exit(struct clp_run *run)
+{
+    run->held = call_at_exit(run, &finish_method);
     return run->held;
+}
+
+void clp_finish_program_ended(struct clp_run *run)
+{
+    struct clp_raised raised = clp_raised_take();
+
+    if (!call_at_exit(run, &mark_method))
+        PyErr_Clear();
+    clp_raised_give(raised);
 }

@@ -9,4 +9,8 @@
  * program runs: the atexit function that was registered first runs last. False with an exception set. */
 bool clp_finish_at_exit(struct clp_run *run);
 
+/* The program's last line has run. What the functions free that it has registered with atexit is no longer of interest to
+ * verdicts on leaks; its threads, which end before that, still are. */
+void clp_finish_program_ended(struct clp_run *run);
+
 #endif

@@ -83,8 +83,7 @@ void clp_leakrun_say(const struct clp_run_options *options, PyObject *profiler)
 
 /* ---- no verdict ---- */
 
-static const char other_epochs[] = "; for a loop within a function: --leaks=FUNCTION, --leaks=SECONDS or "
-                                   "--leaks=checkpoints";
+static const char other_epochs[] = "; let the program run longer, or use --leaks=SECONDS or --leaks=checkpoints";
 
 static const char *last_part(const char *name)
 {
@@ -154,7 +153,8 @@ static void say_no_verdict(const struct clp_run_options *options, PyObject *prof
     }
     clp_buf_add_text(&text, options->fail_on_leak != NULL ? ", which --fail-on-leak treats as a failure" : "");
     if (unjudged != NULL) {
-        clp_buf_add_format(&text, ": %zu calls needed%s", clp_leaks_needed(0), other_epochs);
+        clp_buf_add_format(&text, ": %zu calls, or %zu executions of a line, are needed%s", clp_leaks_needed(0),
+                           clp_leaks_needed(0), other_epochs);
     } else if (profile->meta.leak_epoch != NULL) { /* without an epoch the hooks were lost, which clp_leakrun_say told */
         clp_buf_add_text(&text, ": ");
         add_why_none(&text, &profile->meta, clp_profiler_functions(profiler));

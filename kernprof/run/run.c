@@ -435,6 +435,8 @@ static PyObject *run_program(struct clp_run *run, PyObject *profiler_type)
         return complain_of_exception(1);
     run->end = clp_program_run(
         &run->options, (struct clp_program_hook){prepare, know, begin, pause_recording, run});
+    if (clp_leakrun_wanted(&run->options))
+        clp_finish_program_ended(run);
     return end(run->end.code);
 }
 

@@ -128,10 +128,12 @@ static PyObject *leak_of(const void *item)
 {
     const struct clp_profile_leak *leak = item;
 
-    PyObject *dict = Py_BuildValue("{s:i,s:K,s:d,s:d,s:d}", "line", (int)leak->line, "bytes",
-                                   (unsigned long long)leak->bytes, "bytes_per_call", leak->bytes_per_call,
-                                   "bytes_per_second", leak->bytes_per_second, "confidence",
-                                   leak->confidence);
+    PyObject *dict = Py_BuildValue("{s:i,s:K,s:K,s:d,s:d,s:d,s:O,s:O}", "line", (int)leak->line, "bytes",
+                                   (unsigned long long)leak->bytes, "margin", (unsigned long long)leak->margin,
+                                   "bytes_per_call", leak->bytes_per_call, "bytes_per_second", leak->bytes_per_second,
+                                   "confidence", leak->confidence, "per_execution",
+                                   leak->per_execution ? Py_True : Py_False, "at_end",
+                                   leak->at_end ? Py_True : Py_False);
     if (dict != NULL && leak->held_by != NULL && !set_text(dict, "held_by", leak->held_by))
         Py_CLEAR(dict);
     return dict;

@@ -119,6 +119,7 @@ struct clp_activation {
 struct clp_allocating {
     int64_t left;    /* bytes until the next block is chosen for the table of live blocks */
     uint64_t random; /* state of the random numbers; 0: none was drawn yet */
+    uint32_t level;  /* of that block (heap/heap.h) */
     uint32_t busy;   /* not 0: in the allocator, or at the profiler's own work; nothing is counted */
 };
 

@@ -14,6 +14,7 @@ void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted)
     epochs->name = wanted->name;
     epochs->warmups = wanted->warmups;
     epochs->limit = wanted->limit;
+    memset(epochs->bodies, 0, sizeof epochs->bodies);
     __atomic_store_n(&epochs->period, wanted->period, __ATOMIC_RELAXED);
     __atomic_store_n(&epochs->next, wanted->next, __ATOMIC_RELAXED);
     __atomic_store_n(&epochs->kind, wanted->kind, __ATOMIC_RELEASE); /* last: the others are set by then */
@@ -36,9 +37,32 @@ void clp_epochs_look_at_time(struct clp_epochs *epochs)
         clp_heap_tick(epochs->heap);
 }
 
-void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
-                          uint32_t function)
+static struct clp_epochs_body *place_of(struct clp_epochs *epochs, const void *body)
 {
+    uint64_t hash = ((uint64_t)(uintptr_t)body >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return &epochs->bodies[hash >> 56];
+}
+
+void clp_epochs_note_return(struct clp_epochs *epochs, const void *body)
+{
+    struct clp_epochs_body *place = place_of(epochs, body);
+    uint32_t all = epochs->heap->progress, within = all - place->progress;
+
+    if (place->body != body)
+        return;
+    place->body = NULL;
+    if (within >= clp_leaks_needed(0) && within >= all / 2)
+        clp_heap_mark(epochs->heap, CLP_HEAP_RETURNED);
+}
+
+void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
+                          uint32_t function, const void *body)
+{
+    struct clp_epochs_body *place = place_of(epochs, body);
+
+    if (place->body == NULL || place->body == body)
+        *place = (struct clp_epochs_body){body, epochs->heap->progress};
     if (epochs->kind == CLP_EPOCHS_CALLS)
         clp_heap_call(epochs->heap, function);
     else if (epochs->kind == CLP_EPOCHS_SECONDS)

@@ -19,6 +19,14 @@ enum clp_epochs_kind {
     CLP_EPOCHS_CHECKPOINTS
 };
 
+#define CLP_EPOCHS_BODIES 256
+
+/* A body that runs, and the progress (heap.h) when it was entered. */
+struct clp_epochs_body {
+    const void *body; /* its identity: the frame, or the activation (engine_state.h); NULL: none */
+    uint32_t progress;
+};
+
 struct clp_epochs {
     enum clp_epochs_kind kind;
     char *name;            /* owned */
@@ -28,17 +36,23 @@ struct clp_epochs {
     int64_t limit;         /* bytes; negative: the usual one */
     struct clp_heap *heap; /* borrowed: the table that is told; set where there is a kind */
     const struct clp_clock *clock; /* borrowed, likewise */
+    /* Those that run longest: a hash table in which the first comer has the place until it returns. */
+    struct clp_epochs_body bodies[CLP_EPOCHS_BODIES];
 };
 
-/* Copies all of `wanted` but `heap` and `clock`. */
+/* Copies all of `wanted` but `heap` and `clock`, and forgets the bodies. */
 void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted);
 
 /* Does a user who says `wanted` mean the function with this qualified name? "f" means f and C.f, too. */
 bool clp_epochs_is_named(const char *wanted, const char *name);
 
-/* A selected function is called. */
+/* A selected function is called, whose body has this identity. */
 void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
-                          uint32_t function);
+                          uint32_t function, const void *body);
+
+/* The body returns, or an exception leaves it. Its local variables are still there. If most of the progress was made
+ * in it, this may be the end of the program. */
+void clp_epochs_note_return(struct clp_epochs *epochs, const void *body);
 
 /* Do epochs end by time? Any thread may ask, to save a call of clp_epochs_look_at_time. */
 static inline bool clp_epochs_go_by_time(const struct clp_epochs *epochs)

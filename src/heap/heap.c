@@ -6,38 +6,64 @@
 #include <math.h>
 #include <string.h>
 
-/* Deaths of blocks that were born in the first calls do not count: programs warm up. */
-#define WARM_CALLS 3
+/* How many calls later a block may still take the place of one that samples have missed. */
+#define MISSED_CALLS 3
+
+/* A mark is kept if one part in so many of the progress was made after it, or less. */
+#define FRESH 16
 
 /* ---- sampling ---- */
 
-int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random)
+static double interval_at(const struct clp_heap *heap, uint32_t level)
 {
-    if (__atomic_load_n(random, __ATOMIC_RELAXED) == 0) {
-        uint64_t seed = __atomic_add_fetch(&heap->seeds, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(random, (seed * UINT64_C(0x9E3779B97F4A7C15)) | 1, __ATOMIC_RELAXED);
-    }
-    return (int64_t)(-log(clp_random_uniform(random)) * (double)clp_heap_interval(heap));
+    return (double)(clp_heap_interval(heap) >> (2 * level));
 }
 
-bool clp_heap_choose(struct clp_heap *heap, int64_t *left, uint64_t *random, size_t bytes)
+int64_t clp_heap_draw(struct clp_heap *heap, const struct clp_heap_countdown *countdown)
 {
+    uint32_t level = __atomic_load_n(&heap->level, __ATOMIC_RELAXED);
+
+    if (__atomic_load_n(countdown->random, __ATOMIC_RELAXED) == 0) {
+        uint64_t seed = __atomic_add_fetch(&heap->seeds, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(countdown->random, (seed * UINT64_C(0x9E3779B97F4A7C15)) | 1, __ATOMIC_RELAXED);
+    }
+    *countdown->level = level;
+    return (int64_t)(-log(clp_random_uniform(countdown->random)) * interval_at(heap, level));
+}
+
+/* Counts a chosen block, and goes to the next level if there were enough. */
+static void count_chosen(struct clp_heap *heap)
+{
+    uint32_t level = __atomic_load_n(&heap->level, __ATOMIC_RELAXED);
+
+    if (level == 0 || __atomic_add_fetch(&heap->chosen, 1, __ATOMIC_RELAXED) < CLP_HEAP_LEVEL_BLOCKS)
+        return;
+    __atomic_store_n(&heap->chosen, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->level, level - 1, __ATOMIC_RELAXED);
+}
+
+bool clp_heap_choose(struct clp_heap *heap, const struct clp_heap_countdown *countdown, size_t bytes, uint32_t *level)
+{
+    *level = 0;
     if (clp_heap_is_exact(heap))
         return true;
-    int64_t now = __atomic_load_n(left, __ATOMIC_RELAXED);
-    if (__atomic_load_n(random, __ATOMIC_RELAXED) == 0) /* the first one here */
-        now = clp_heap_draw(heap, random) - (int64_t)bytes;
+    int64_t now = __atomic_load_n(countdown->left, __ATOMIC_RELAXED);
+    if (__atomic_load_n(countdown->random, __ATOMIC_RELAXED) == 0) /* the first one here */
+        now = clp_heap_draw(heap, countdown) - (int64_t)bytes;
     bool chosen = now < 0;
-    __atomic_store_n(left, chosen ? clp_heap_draw(heap, random) : now, __ATOMIC_RELAXED);
+    *level = *countdown->level;
+    if (chosen)
+        count_chosen(heap);
+    __atomic_store_n(countdown->left, chosen ? clp_heap_draw(heap, countdown) : now, __ATOMIC_RELAXED);
     return chosen;
 }
 
-struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes)
+struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes, uint32_t level)
 {
     if (clp_heap_is_exact(heap))
         return (struct clp_heap_weight){(int64_t)bytes, CLP_HEAP_ONE};
     double size = bytes != 0 ? (double)bytes : 1;
-    double chance = -expm1(-size / (double)clp_heap_interval(heap));
+    double chance = -expm1(-size / interval_at(heap, level));
     return (struct clp_heap_weight){llround(size / chance), llround(CLP_HEAP_ONE / chance)};
 }
 
@@ -142,10 +168,13 @@ static struct clp_heap_clock *clock_of(struct clp_heap *heap, uint32_t function)
                : &heap->clock;
 }
 
-/* The number of the present call, or tick. */
-static uint32_t now_of(struct clp_heap *heap, const struct clp_heap_line *line)
+/* The clock of the line's epochs so far. */
+static struct clp_heap_clock *clock_of_line(struct clp_heap *heap, const struct clp_heap_line *line)
 {
-    return (uint32_t)clock_of(heap, line->function)->calls;
+    struct clp_heap_clock *clock = clock_of(heap, line->function);
+    struct clp_heap_runs *runs = line->trail != NULL ? line->trail->runs : NULL;
+
+    return runs != NULL && clock->calls < clp_leaks_needed(0) ? &runs->clock : clock;
 }
 
 /* To be called before the line's live bytes change. If there was a peak since their last change, they are
@@ -161,12 +190,12 @@ static void note_peak(const struct clp_heap *heap, struct clp_heap_line *line)
 /* Adds a block of this size to the line's live bytes and blocks; subtracts it if `sign` is -1. Returns what
  * the block stands for. */
 static inline struct clp_heap_weight add_bytes(struct clp_heap *heap, struct clp_heap_line *line,
-                                               uint64_t bytes, int sign)
+                                               uint64_t bytes, uint32_t level, int sign)
 {
     struct clp_heap_weight weight = {(int64_t)bytes, CLP_HEAP_ONE};
 
     if (CLP_UNLIKELY(!clp_heap_is_exact(heap)))
-        weight = clp_heap_weight(heap, bytes);
+        weight = clp_heap_weight(heap, bytes, level);
     note_peak(heap, line);
     line->live += sign * weight.bytes;
     line->blocks += sign * weight.blocks;
@@ -186,33 +215,63 @@ static inline bool same_execution(struct clp_heap *heap, const struct clp_shadow
            place->function != CLP_HEAP_NOBODY && find_line(heap, place) == owner_of(heap, slot);
 }
 
-/* Returns the place of this age, in calls or ticks, in the trail's `dead`; negative when a block of this age
- * is not old yet. */
-static int age_class(uint64_t age)
-{
-    int class = -1;
+/* ---- epochs of a line of its own ---- */
 
-    while (age > CLP_LEAKS_OLD_EPOCHS && class < CLP_HEAP_AGES - 1) {
-        class++;
-        age = (age + 1) / 2;
-    }
-    return class;
+static void join_clock(struct clp_heap_clock *clock)
+{
+    for (size_t i = 1; i <= clock->epochs / 2; i++)
+        clock->at[i] = clock->at[2 * i];
+    clock->epochs /= 2;
+    clock->stride *= 2;
 }
 
-/* Counts a freed block of the line in `dead`, if it was old. `born`: the call or tick in which it was
- * allocated. */
-static void note_death(struct clp_heap *heap, const struct clp_heap_line *line, uint32_t born,
-                       struct clp_heap_weight weight)
+/* Begins the next call or tick. */
+static void begin_call(struct clp_heap *heap, struct clp_heap_clock *clock)
 {
-    uint32_t now = now_of(heap, line);
+    clock->calls++;
+    clock->began = ++heap->progress;
+    if (clock->calls == 1)
+        clock->at[0] = clock->began;
+}
 
-    if (born <= WARM_CALLS || now < born)
+static void end_run(struct clp_heap *heap, struct clp_heap_runs *runs, int64_t live)
+{
+    struct clp_heap_clock *clock = &runs->clock;
+
+    if (clock->epochs == CLP_LEAKS_MOST_EPOCHS) {
+        for (size_t i = 1; i <= clock->epochs / 2; i++)
+            runs->live[i] = runs->live[2 * i];
+        join_clock(clock);
+    }
+    if (clock->calls != (clock->epochs + 1) * clock->stride)
         return;
-    int class = age_class(now - born);
-    if (class < 0)
+    runs->live[++clock->epochs] = live;
+    clock->at[clock->epochs] = heap->progress;
+}
+
+/* To be called before the line gets a block, or gets a resized one back, of which `taken` bytes do not count as alive
+ * at the moment. If the line's function was called seldom, and this is another execution of the line than before, an
+ * epoch of the line ends. */
+static void note_run(struct clp_heap *heap, const struct clp_heap_line *line, uint32_t execution, int64_t taken)
+{
+    struct clp_heap_trail *trail = line->trail;
+
+    if (heap->epochs != CLP_HEAP_BY_CALLS || line->function == CLP_HEAP_NOBODY || trail == NULL ||
+        clock_of(heap, line->function)->calls >= clp_leaks_needed(0))
         return;
-    line->trail->dead[class] += (uint64_t)weight.blocks;
-    line->trail->deaths[class]++;
+    if (trail->runs == NULL) {
+        trail->runs = clp_mem_alloc(&heap->arena.mem, 1, sizeof *trail->runs);
+        if (trail->runs == NULL)
+            return;
+        trail->runs->clock.stride = 1;
+        trail->runs->first = execution;
+        trail->runs->live[0] = line->live + taken;
+    } else if (trail->runs->last == execution) {
+        return;
+    }
+    end_run(heap, trail->runs, line->live + taken);
+    trail->runs->last = execution;
+    begin_call(heap, &trail->runs->clock);
 }
 
 /* ---- events ---- */
@@ -226,7 +285,7 @@ static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const voi
         return NULL;
     struct clp_shadow_slot *slot = clp_shadow_add(&heap->shadow, address);
     if (slot != NULL && CLP_UNLIKELY(slot->owned != 0))
-        add_bytes(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
+        add_bytes(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), slot->level, -1);
     return slot;
 }
 
@@ -236,7 +295,7 @@ static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const voi
 static bool is_lasting(struct clp_heap *heap, const struct clp_heap_line *line,
                        const struct clp_shadow_slot *slot)
 {
-    return slot->stretched || slot->born < now_of(heap, line);
+    return slot->stretched || slot->born < clock_of_line(heap, line)->began;
 }
 
 /* Returns the slot of the line's newest block, if it was allocated in this call and is at least as large as
@@ -249,7 +308,7 @@ static struct clp_shadow_slot *find_heir(struct clp_heap *heap, const struct clp
     if (newest == NULL || newest == freed->address)
         return NULL;
     struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, newest);
-    return slot != NULL && owner_of(heap, slot) == line && slot->born == now_of(heap, line) &&
+    return slot != NULL && owner_of(heap, slot) == line && slot->born >= clock_of_line(heap, line)->began &&
                    clp_heap_slot_bytes(slot) >= clp_heap_slot_bytes(&freed->slot)
                ? slot
                : NULL;
@@ -284,7 +343,7 @@ static void note_loss(struct clp_heap *heap, const struct clp_heap_line *line,
         return;
     trail->lost += (int64_t)bytes;
     trail->missed = clp_heap_is_exact(heap) ? 0 : bytes;
-    trail->missed_at = now_of(heap, line);
+    trail->missed_at = (uint32_t)clock_of_line(heap, line)->calls;
 }
 
 /* To be called when a block of the line is freed. Finds out whether a thing that grew ends with it, or only
@@ -305,9 +364,9 @@ static void note_end(struct clp_heap *heap, const struct clp_heap_line *line,
 
 /* Takes back that the missed block was lost, if the new block takes its place. The thing had a block in
  * between that is not in the table. */
-static void find_missed(struct clp_heap_trail *trail, uint64_t bytes, struct clp_shadow_slot *slot)
+static void find_missed(struct clp_heap_trail *trail, uint64_t calls, uint64_t bytes, struct clp_shadow_slot *slot)
 {
-    if (slot->born - trail->missed_at <= CLP_LEAKS_OLD_EPOCHS && bytes >= trail->missed) {
+    if ((uint32_t)calls - trail->missed_at <= MISSED_CALLS && bytes >= trail->missed) {
         trail->lost -= (int64_t)trail->missed;
         trail->stretched += (int64_t)(bytes - trail->missed);
         trail->missed = 0;
@@ -316,7 +375,7 @@ static void find_missed(struct clp_heap_trail *trail, uint64_t bytes, struct clp
 }
 
 /* To be called when the line has a new block, in `slot`. The block may take the place of an older one. */
-static void note_birth(const struct clp_heap_line *line, const void *address, uint64_t bytes,
+static void note_birth(struct clp_heap *heap, const struct clp_heap_line *line, const void *address, uint64_t bytes,
                        struct clp_shadow_slot *slot)
 {
     struct clp_heap_trail *trail = line->trail;
@@ -325,15 +384,30 @@ static void note_birth(const struct clp_heap_line *line, const void *address, ui
         return;
     trail->newest = address;
     if (trail->missed != 0)
-        find_missed(trail, bytes, slot);
+        find_missed(trail, clock_of_line(heap, line)->calls, bytes, slot);
 }
 
 /* ---- changes of the table ---- */
 
-/* Adds the block to the table. `born`: the call or tick in which a resized block was allocated; NULL: the
- * present one. */
+static struct clp_heap_weight weight_of(const struct clp_heap *heap, const struct clp_shadow_slot *slot)
+{
+    return clp_heap_weight(heap, clp_heap_slot_bytes(slot), slot->level);
+}
+
+/* Counts what no selected line frees: it may be the end of the program. */
+static void note_left(struct clp_heap *heap, const struct clp_heap_line *line, int64_t bytes)
+{
+    uint32_t began = clock_of_line(heap, line)->began;
+
+    if (line->trail->left_at != began)
+        line->trail->left = 0;
+    line->trail->left_at = began;
+    line->trail->left += bytes;
+}
+
+/* Adds the block to the table. `old` is what it was before it was resized by the same line; NULL: a new block. */
 static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *address, size_t bytes,
-                                          const struct clp_heap_place *place, const uint32_t *born)
+                                          const struct clp_heap_place *place, const struct clp_shadow_slot *old)
 {
     struct clp_heap_line *line = find_line(heap, place);
 
@@ -348,14 +422,16 @@ static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *add
     slot->execution = place->execution & CLP_HEAP_EXECUTION;
     slot->stretched = 0;
     slot->born = 0;
+    slot->level = place->level & 7;
     if (CLP_UNLIKELY(heap->epochs != CLP_HEAP_NO_EPOCHS)) {
-        slot->born = born != NULL ? *born : now_of(heap, line);
-        if (born == NULL)
-            note_birth(line, address, bytes, slot);
+        note_run(heap, line, place->execution, old != NULL ? weight_of(heap, old).bytes : 0);
+        slot->born = old != NULL ? old->born : heap->progress;
+        if (old == NULL)
+            note_birth(heap, line, address, bytes, slot);
     }
     __atomic_store_n(&slot->owned, (uint64_t)bytes << CLP_HEAP_OWNER_BITS | line->number,
                      __ATOMIC_RELAXED);
-    add_bytes(heap, line, bytes, 1);
+    add_bytes(heap, line, bytes, place->level, 1);
     return slot;
 }
 
@@ -375,12 +451,12 @@ static inline void drop(struct clp_heap *heap, const void *address,
                         const struct clp_shadow_slot *slot, const struct clp_heap_place *place)
 {
     struct clp_heap_line *line = owner_of(heap, slot);
-    struct clp_heap_weight weight = add_bytes(heap, line, clp_heap_slot_bytes(slot), -1);
+    struct clp_heap_weight weight = add_bytes(heap, line, clp_heap_slot_bytes(slot), slot->level, -1);
 
     if (same_execution(heap, slot, place))
         line->freed_at_once += (uint64_t)weight.bytes;
-    else if (line->trail != NULL)
-        note_death(heap, line, slot->born, weight);
+    else if (line->trail != NULL && place->function == CLP_HEAP_NOBODY)
+        note_left(heap, line, weight.bytes);
     if (line->trail != NULL)
         note_end(heap, line, &(struct clp_heap_block){address, *slot, heap->restarts});
     clp_shadow_remove(&heap->shadow, address);
@@ -407,7 +483,7 @@ bool clp_heap_take(struct clp_heap *heap, const void *address, struct clp_heap_b
     const struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, address);
     if (slot != NULL) {
         *taken = (struct clp_heap_block){address, *slot, heap->restarts};
-        add_bytes(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), -1);
+        add_bytes(heap, owner_of(heap, slot), clp_heap_slot_bytes(slot), slot->level, -1);
         clp_shadow_remove(&heap->shadow, address);
     }
     give_hold(heap, locked);
@@ -422,10 +498,9 @@ static void move(struct clp_heap *heap, const struct clp_heap_block *taken, cons
     bool same_line = slot != NULL && find_line(heap, place) == owner_of(heap, slot);
 
     if (slot != NULL && same_execution(heap, slot, place))
-        owner_of(heap, slot)->freed_at_once +=
-            (uint64_t)clp_heap_weight(heap, clp_heap_slot_bytes(slot)).bytes;
+        owner_of(heap, slot)->freed_at_once += (uint64_t)weight_of(heap, slot).bytes;
     struct clp_shadow_slot *resized =
-        address != NULL ? add(heap, address, bytes, place, same_line ? &slot->born : NULL) : NULL;
+        address != NULL ? add(heap, address, bytes, place, same_line ? slot : NULL) : NULL;
     if (slot == NULL || owner_of(heap, slot)->trail == NULL)
         return;
     if (!same_line)
@@ -456,7 +531,7 @@ static void put_back(struct clp_heap *heap, const struct clp_heap_block *taken)
 
     if (slot != NULL) {
         clp_shadow_set(slot, &taken->slot);
-        add_bytes(heap, owner_of(heap, slot), bytes, 1);
+        add_bytes(heap, owner_of(heap, slot), bytes, slot->level, 1);
     } else {
         heap->lost = true;
     }
@@ -477,7 +552,7 @@ void clp_heap_restore(struct clp_heap *heap, const struct clp_heap_block *taken)
 
 void clp_heap_count_native(struct clp_heap *heap, size_t bytes, const struct clp_heap_place *place)
 {
-    struct clp_heap_weight weight = clp_heap_weight(heap, bytes);
+    struct clp_heap_weight weight = clp_heap_weight(heap, bytes, place->level);
     bool locked;
 
     if (!take_hold(heap, &locked))
@@ -506,7 +581,7 @@ static void keep_part(struct clp_heap *heap, const struct clp_shadow_slot *whole
     part.owned = bytes << CLP_HEAP_OWNER_BITS | clp_heap_slot_owner(whole);
     if (slot != NULL) {
         clp_shadow_set(slot, &part);
-        add_bytes(heap, owner_of(heap, slot), bytes, 1);
+        add_bytes(heap, owner_of(heap, slot), bytes, slot->level, 1);
     }
     heap->lost |= slot == NULL || clp_mappings_add(&heap->mappings, start, end) != CLP_OK;
 }
@@ -555,7 +630,8 @@ void clp_heap_unmap(struct clp_heap *heap, const void *address, size_t bytes,
 
 /* ---- epochs ---- */
 
-typedef void each_line(const struct clp_heap_line *line, const struct clp_heap_clock *clock);
+typedef void each_line(const struct clp_heap *heap, const struct clp_heap_line *line,
+                       const struct clp_heap_clock *clock);
 
 /* Calls `act` for each line whose epochs this clock counts. */
 static void for_lines(struct clp_heap *heap, const struct clp_heap_clock *clock, each_line *act)
@@ -566,23 +642,25 @@ static void for_lines(struct clp_heap *heap, const struct clp_heap_clock *clock,
             continue;
         for (uint32_t j = 0; j < function->line_count; j++)
             if (function->lines[j].trail != NULL)
-                act(&function->lines[j], clock);
+                act(heap, &function->lines[j], clock);
     }
 }
 
 /* Keeps the line's numbers at the end of an epoch. */
-static void note_live(const struct clp_heap_line *line, const struct clp_heap_clock *clock)
+static void note_live(const struct clp_heap *heap, const struct clp_heap_line *line, const struct clp_heap_clock *clock)
 {
     struct clp_heap_trail *trail = line->trail;
 
-    trail->live[clock->epochs] = line->live;
+    trail->live[clock->epochs] = clp_heap_alive(heap, line);
     trail->stretched_by[clock->epochs] = trail->stretched;
     trail->lost_by[clock->epochs] = trail->lost;
 }
 
 /* Joins every two epochs of the line to one. */
-static void join_pairs(const struct clp_heap_line *line, const struct clp_heap_clock *clock)
+static void join_pairs(const struct clp_heap *heap, const struct clp_heap_line *line,
+                       const struct clp_heap_clock *clock)
 {
+    (void)heap;
     struct clp_heap_trail *trail = line->trail;
 
     for (size_t i = 1; i <= clock->epochs / 2; i++) {
@@ -597,12 +675,11 @@ static void end_epoch(struct clp_heap *heap, struct clp_heap_clock *clock)
 {
     if (clock->epochs == CLP_LEAKS_MOST_EPOCHS) {
         for_lines(heap, clock, join_pairs);
-        clock->epochs /= 2;
-        clock->stride *= 2;
+        join_clock(clock);
     }
     if (clock->calls != (clock->epochs + 1) * clock->stride)
         return;
-    clock->epochs++;
+    clock->at[++clock->epochs] = heap->progress;
     for_lines(heap, clock, note_live);
 }
 
@@ -619,7 +696,7 @@ void clp_heap_call(struct clp_heap *heap, uint32_t number)
     } else {
         if (function->clock.calls == (function->clock.epochs + 1) * function->clock.stride)
             end_epoch(heap, &function->clock);
-        function->clock.calls++;
+        begin_call(heap, &function->clock);
     }
     give_hold(heap, locked);
 }
@@ -630,7 +707,7 @@ void clp_heap_tick(struct clp_heap *heap)
 
     if (!take_hold(heap, &locked))
         return;
-    heap->clock.calls++;
+    begin_call(heap, &heap->clock);
     end_epoch(heap, &heap->clock);
     give_hold(heap, locked);
 }
@@ -645,6 +722,16 @@ static void finish_clock(struct clp_heap *heap, struct clp_heap_clock *clock)
         for_lines(heap, clock, note_live);
 }
 
+static void finish_runs(const struct clp_heap *heap, const struct clp_heap_line *line,
+                        const struct clp_heap_clock *clock)
+{
+    struct clp_heap_runs *runs = line->trail->runs;
+
+    (void)clock;
+    if (runs != NULL && runs->clock.epochs != 0)
+        runs->live[runs->clock.epochs] = clp_heap_alive(heap, line);
+}
+
 void clp_heap_finish(struct clp_heap *heap)
 {
     bool locked;
@@ -653,13 +740,55 @@ void clp_heap_finish(struct clp_heap *heap)
         return;
     if (heap->epochs == CLP_HEAP_BY_ONE)
         finish_clock(heap, &heap->clock);
-    else if (heap->epochs == CLP_HEAP_BY_CALLS)
+    for (size_t i = 0; heap->epochs == CLP_HEAP_BY_CALLS && i < heap->function_room; i++) {
+        finish_clock(heap, &heap->functions[i].clock);
+        for_lines(heap, &heap->functions[i].clock, finish_runs);
+    }
+    give_hold(heap, locked);
+}
+
+/* ---- the end of the program ---- */
+
+/* What is alive of the line, with what no selected line has freed since its last call. */
+static int64_t alive_with_left(struct clp_heap *heap, const struct clp_heap_line *line)
+{
+    const struct clp_heap_trail *trail = line->trail;
+
+    return line->live + (trail->left_at == clock_of_line(heap, line)->began ? trail->left : 0);
+}
+
+static void mark_lines(struct clp_heap *heap, const struct clp_heap_function *function)
+{
+    for (uint32_t i = 0; function->lines != NULL && i < function->line_count; i++)
+        if (function->lines[i].trail != NULL)
+            function->lines[i].trail->at_mark = alive_with_left(heap, &function->lines[i]);
+}
+
+void clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end)
+{
+    bool locked;
+
+    if (!take_hold(heap, &locked))
+        return;
+    bool fresh = heap->end != CLP_HEAP_RUNS && heap->progress - heap->marked <= heap->marked / FRESH;
+    if (!fresh && !clp_heap_is_over(heap)) {
         for (size_t i = 0; i < heap->function_room; i++)
-            finish_clock(heap, &heap->functions[i].clock);
+            mark_lines(heap, &heap->functions[i]);
+        heap->marked = heap->progress;
+    }
+    if (heap->end < end)
+        heap->end = end;
     give_hold(heap, locked);
 }
 
 /* ---- life ---- */
+
+/* The usual interval is finer at first. */
+static void begin_choosing(struct clp_heap *heap)
+{
+    __atomic_store_n(&heap->chosen, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->level, heap->interval == CLP_HEAP_INTERVAL ? CLP_HEAP_LEVELS : 0, __ATOMIC_RELAXED);
+}
 
 /* Prepares the empty table. The shadow must be empty. */
 static clp_status begin(struct clp_heap *heap)
@@ -674,6 +803,7 @@ static clp_status begin(struct clp_heap *heap)
 clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs)
 {
     *heap = (struct clp_heap){.interval = interval, .epochs = epochs};
+    begin_choosing(heap);
     clp_arena_init(&heap->arena, &heap->pages);
     clp_status status = clp_shadow_init(&heap->shadow, &heap->pages);
     return status == CLP_OK ? begin(heap) : status;
@@ -688,6 +818,8 @@ static void forget(struct clp_heap *heap)
     heap->owner_room = heap->function_room = 0;
     heap->nobody = (struct clp_heap_line){0};
     heap->clock = (struct clp_heap_clock){0};
+    heap->progress = heap->marked = 0;
+    heap->end = CLP_HEAP_RUNS;
     heap->live = heap->peak = 0;
     heap->peak_number = 0;
     heap->lost = false;
@@ -704,6 +836,7 @@ clp_status clp_heap_restart(struct clp_heap *heap, uint64_t interval, enum clp_h
     forget(heap);
     __atomic_store_n(&heap->interval, interval, __ATOMIC_RELAXED);
     heap->epochs = epochs;
+    begin_choosing(heap);
     status = begin(heap);
     give_hold(heap, locked);
     return status;

@@ -14,6 +14,10 @@
  * drawn from the exponential distribution. That distribution has no memory, so it makes no difference where one
  * block ends and the next begins.
  *
+ * The usual interval is finer at first: a 64th of CLP_HEAP_INTERVAL until CLP_HEAP_LEVEL_BLOCKS blocks were chosen, then a
+ * 16th, and so on. So a short run is measured as exactly as a long one, at a cost that has a bound. A slot has its
+ * level: the block was chosen at the interval shifted right by twice as many bits.
+ *
  * Every free looks up its block. If the block is not in the table, this takes three reads, mostly from the
  * cache, and no lock. No lock is needed, because a thread that frees a block got the address from the thread
  * that allocated it. So it sees what that thread has written about the block.
@@ -29,9 +33,18 @@
  * of the line. When a stretched block shrinks, the difference counts as lost. When it is freed and no other
  * takes its place, all of it counts as lost. A list that is built and dropped within a call counts as nothing.
  *
- * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each epoch, and each
- * block the call, or tick, in which it was allocated. The epochs of a line are the calls of its function, or
- * ticks of one clock for all lines. When there are CLP_LEAKS_MOST_EPOCHS of them, every two are joined to one.
+ * Epochs. For verdicts on leaks (leaks.h) each line keeps its live bytes at the end of each epoch. The epochs of a
+ * line are the calls of its function, or ticks of one clock for all lines. If the function has had too few calls for
+ * a verdict, they are executions of the line itself, of those that allocated a chosen block: so a loop is judged that
+ * runs within a single call. When there are CLP_LEAKS_MOST_EPOCHS of them, every two are joined to one.
+ *
+ * Progress is the number of all calls, ticks and such executions so far. Each block has the progress at which it was
+ * allocated, and each clock that of the ends of its epochs.
+ *
+ * The end of the program. What it frees on its way out says nothing: the locals of main(), tasks that are cancelled,
+ * handlers of atexit. So the verdicts of a program that is over are about what was alive at a mark (clp_heap_mark),
+ * which is set when a function returns in which most of the progress was made, or else when the program's last line
+ * has run. What no selected line has freed since a line's last call counts as alive at a mark.
  *
  * Any thread may call. One lock is held for moments, and is not taken while the process has a single thread.
  * The memory is the table's own pages. */
@@ -46,8 +59,9 @@
 #include "shadow.h"
 #include "os/thread.h"
 
-#define CLP_HEAP_AGES 32
 #define CLP_HEAP_INTERVAL 65536 /* bytes: the usual mean distance of samples */
+#define CLP_HEAP_LEVELS 3           /* so many times it is divided by four at first .. */
+#define CLP_HEAP_LEVEL_BLOCKS 16384 /* .. each time for so many chosen blocks */
 
 /* Which line runs: a function and a line of it. A pointer to the line's cell would not do, because cells are
  * given back when their thread has ended. */
@@ -56,6 +70,7 @@ struct clp_heap_place {
     uint32_t line;       /* the number of its cell (line_map.h) */
     uint32_t line_count; /* of the function */
     uint32_t execution;  /* clp_thread_execution: tells executions of the line apart */
+    uint32_t level;      /* at which a block was chosen that is to be put into the table */
 };
 
 #define CLP_HEAP_NOBODY UINT32_MAX
@@ -76,7 +91,7 @@ static inline uint32_t clp_heap_slot_owner(const struct clp_shadow_slot *slot)
 }
 
 /* The bits of an execution's number that a slot has room for. */
-#define CLP_HEAP_EXECUTION ((uint32_t)INT32_MAX)
+#define CLP_HEAP_EXECUTION (((uint32_t)1 << 28) - 1)
 
 /* A block that was taken out of the table. */
 struct clp_heap_block {
@@ -85,10 +100,24 @@ struct clp_heap_block {
     uint64_t restarts; /* the heap's when the block was taken; after a restart owners have other numbers */
 };
 
+/* Counts calls, or ticks (clp_heap_tick); an epoch has `stride` of them. */
+struct clp_heap_clock {
+    uint64_t calls, stride;
+    size_t epochs;  /* that have ended */
+    uint32_t began; /* the progress when the present call or tick began */
+    uint32_t at[CLP_LEAKS_MOST_EPOCHS + 1]; /* the progress at the start, and at the end of each epoch */
+};
+
+/* A line of a function that is called seldom. Its clock counts executions that allocated a chosen block. */
+struct clp_heap_runs {
+    struct clp_heap_clock clock;
+    uint32_t first, last; /* such executions, by their numbers */
+    int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
+};
+
 /* What verdicts on leaks (leaks.h) need of a line. `stretched` and `lost` are the sums of struct
  * clp_leaks_thing up to now. The arrays `live`, `stretched_by` and `lost_by` have an element for the start,
- * and for the end of each epoch. `dead` and `deaths` count freed blocks by age: element i has blocks that
- * were older than 3 * 2^i calls or ticks.
+ * and for the end of each epoch.
  *
  * `newest` is the newest block of at least `least_bytes` bytes. It takes the place of an older block that is
  * freed in the same call. `least_bytes` is the size of the last block that has taken a place, or that was
@@ -101,10 +130,12 @@ struct clp_heap_block {
 struct clp_heap_trail {
     int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
     int64_t stretched_by[CLP_LEAKS_MOST_EPOCHS + 1], lost_by[CLP_LEAKS_MOST_EPOCHS + 1];
-    uint64_t dead[CLP_HEAP_AGES];   /* what the blocks stand for, in 1/CLP_HEAP_ONE blocks */
-    uint32_t deaths[CLP_HEAP_AGES]; /* how many were in the table */
-    uint64_t old_alive, old_blocks; /* the same of old blocks that are alive; set when a verdict is made */
+    struct clp_heap_runs *runs; /* NULL: its function was called often when it first allocated */
     int64_t stretched, lost;
+    int64_t left;      /* bytes that no selected line has freed in the call that began at .. */
+    uint32_t left_at;  /* .. this progress */
+    int64_t at_mark;   /* bytes that were alive at the last mark */
+    double variance;   /* of the estimate of the bytes that are alive; set when a verdict is made */
     const void *newest; /* NULL: none */
     uint64_t least_bytes;
     uint64_t missed; /* 0: none */
@@ -125,12 +156,6 @@ struct clp_heap_line {
 
 #define CLP_HEAP_ONE 1024
 
-/* Counts calls, or ticks (clp_heap_tick); an epoch has `stride` of them. */
-struct clp_heap_clock {
-    uint64_t calls, stride;
-    size_t epochs; /* that have ended */
-};
-
 struct clp_heap_function {
     struct clp_heap_line *lines; /* NULL: nothing of it was ever chosen */
     uint32_t line_count;
@@ -143,8 +168,17 @@ enum clp_heap_epochs {
     CLP_HEAP_BY_ONE    /* all lines by clp_heap_tick */
 };
 
+/* How the program stands. */
+enum clp_heap_end {
+    CLP_HEAP_RUNS,     /* no mark */
+    CLP_HEAP_RETURNED, /* a mark: the last function that made most of the progress has returned */
+    CLP_HEAP_ENDED     /* a mark that stays: the program's last line has run */
+};
+
 struct clp_heap {
-    uint64_t interval;
+    uint64_t interval; /* the largest */
+    uint32_t level;    /* of the blocks that are chosen now */
+    uint32_t chosen;   /* at this level; both are atomic, and a number that two threads lose makes no difference */
     enum clp_heap_epochs epochs;
     struct clp_lock lock;
     struct clp_pages pages;
@@ -157,6 +191,9 @@ struct clp_heap {
     size_t function_room;
     struct clp_heap_line nobody;
     struct clp_heap_clock clock;
+    uint32_t progress;
+    enum clp_heap_end end;
+    uint32_t marked;   /* the progress at the last mark */
     int64_t live, peak;
     uint64_t peak_number;
     uint64_t seeds; /* the last seed of random numbers that a thread got; atomic, and may be set at the start */
@@ -169,8 +206,8 @@ struct clp_heap_weight {
     int64_t bytes, blocks; /* blocks in 1/CLP_HEAP_ONE */
 };
 
-/* Returns what a chosen block of this size stands for. */
-struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes);
+/* Returns what a block stands for that was chosen at this level. */
+struct clp_heap_weight clp_heap_weight(const struct clp_heap *heap, uint64_t bytes, uint32_t level);
 
 /* *heap must not move afterwards. CLP_NO_MEMORY: there is none to begin with. */
 clp_status clp_heap_init(struct clp_heap *heap, uint64_t interval, enum clp_heap_epochs epochs);
@@ -182,13 +219,19 @@ clp_status clp_heap_restart(struct clp_heap *heap, uint64_t interval, enum clp_h
 /* Gives back all memory. No thread may look up blocks any more. */
 void clp_heap_clear(struct clp_heap *heap);
 
-/* Draws the number of bytes until the next chosen block, where not all blocks are. *random is the state of
- * the thread's random numbers, 0 at first. */
-int64_t clp_heap_draw(struct clp_heap *heap, uint64_t *random);
+/* A thread's countdown to the next chosen block. `left` and `random` are atomic. */
+struct clp_heap_countdown {
+    int64_t *left;    /* bytes */
+    uint64_t *random; /* state of the thread's random numbers, 0 at first */
+    uint32_t *level;  /* of the block that it leads to */
+};
 
-/* Is the block of this size chosen? To be called when the thread's countdown of bytes, *left, is below 0 or
- * has never begun. If the block is chosen, the countdown begins again. */
-bool clp_heap_choose(struct clp_heap *heap, int64_t *left, uint64_t *random, size_t bytes);
+/* Draws the number of bytes until the next chosen block, where not all blocks are, and sets its level. */
+int64_t clp_heap_draw(struct clp_heap *heap, const struct clp_heap_countdown *countdown);
+
+/* Is the block of this size chosen? To be called when the countdown is below 0 or has never begun. If the block is
+ * chosen, *level is set, and the countdown begins again. */
+bool clp_heap_choose(struct clp_heap *heap, const struct clp_heap_countdown *countdown, size_t bytes, uint32_t *level);
 
 /* Puts a chosen block, which the line at `place` has allocated, into the table. */
 void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
@@ -231,8 +274,31 @@ void clp_heap_call(struct clp_heap *heap, uint32_t function);
 /* Counts a tick, where all lines have one clock (CLP_HEAP_BY_ONE). */
 void clp_heap_tick(struct clp_heap *heap);
 
+/* Notes what is alive, because the program ends. A function in which most of the progress was made returns
+ * (CLP_HEAP_RETURNED), or the program's last line has run (CLP_HEAP_ENDED). A mark is kept if hardly anything has
+ * happened since. */
+void clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end);
+
 /* Ends the last epochs. */
 void clp_heap_finish(struct clp_heap *heap);
+
+/* Has the program's last line run? */
+static inline bool clp_heap_is_over(const struct clp_heap *heap)
+{
+    return heap->end == CLP_HEAP_ENDED;
+}
+
+/* The progress, or that at the mark if the program is over. */
+static inline uint32_t clp_heap_progress(const struct clp_heap *heap)
+{
+    return clp_heap_is_over(heap) ? heap->marked : heap->progress;
+}
+
+/* The bytes of the line that are alive, or that were at the mark if the program is over. */
+static inline int64_t clp_heap_alive(const struct clp_heap *heap, const struct clp_heap_line *line)
+{
+    return clp_heap_is_over(heap) && line->trail != NULL ? line->trail->at_mark : line->live;
+}
 
 /* To be called before a fork, and after it in parent and child: no thread changes the table during the fork. */
 void clp_heap_fork_prepare(struct clp_heap *heap);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap_results.h"
 #include "profile/snapshot.h"
+#include <math.h>
 #include <string.h>
 
 #define MOST_NAMED 10 /* functions that were not judged */
@@ -99,9 +100,23 @@ clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_heap_scope *sco
 
 /* ---- verdicts ---- */
 
-static const struct clp_heap_clock *clock_of(const struct clp_heap *heap, size_t function)
+/* The clock of the line's epochs and what was alive at their ends. */
+struct past {
+    const struct clp_heap_clock *clock;
+    const int64_t *live;
+    bool by_runs;
+};
+
+static struct past past_of(const struct clp_heap *heap, size_t function, const struct clp_heap_line *line)
 {
-    return heap->epochs == CLP_HEAP_BY_CALLS ? &heap->functions[function].clock : &heap->clock;
+    const struct clp_heap_runs *runs = line->trail->runs;
+    const struct clp_heap_clock *calls = &heap->functions[function].clock;
+
+    if (heap->epochs == CLP_HEAP_BY_ONE)
+        return (struct past){&heap->clock, line->trail->live, false};
+    if (runs != NULL && calls->calls < clp_leaks_needed(0))
+        return (struct past){&runs->clock, runs->live, true};
+    return (struct past){calls, line->trail->live, false};
 }
 
 static struct clp_leaks_rule rule_for(const struct clp_heap *heap,
@@ -127,100 +142,104 @@ struct unjudged {
     size_t count;
 };
 
-struct old_count {
-    struct clp_heap *heap;
-    const struct clp_heap_judging *judging;
-};
-
-/* Is the block old enough to say something, and not of the warm-up? */
-static bool is_old(const struct old_count *count, uint32_t function, uint32_t born)
+/* Adds the block to the variance of its line's estimate: (1 - p) / p^2 of its bytes squared (Horvitz and Thompson). */
+static void add_variance(void *data, const struct clp_shadow_slot *slot)
 {
-    const struct clp_heap_clock *clock = clock_of(count->heap, function);
-    struct clp_leaks_rule rule = rule_for(count->heap, count->judging, clock);
-    uint32_t now = (uint32_t)clock->calls;
+    const struct clp_heap *heap = data;
+    struct clp_heap_trail *trail = heap->owners[clp_heap_slot_owner(slot)]->trail;
+    double bytes = (double)clp_heap_slot_bytes(slot);
 
-    return born > rule.warmups * clock->stride && born <= now &&
-           now - born >= CLP_LEAKS_OLD_EPOCHS * clock->stride;
-}
-
-static void count_if_old(void *data, const struct clp_shadow_slot *slot)
-{
-    const struct old_count *count = data;
-    struct clp_heap *heap = count->heap;
-    const struct clp_heap_line *line = heap->owners[clp_heap_slot_owner(slot)];
-
-    if (line->trail == NULL || !is_old(count, line->function, slot->born))
+    if (trail == NULL)
         return;
-    line->trail->old_alive +=
-        (uint64_t)clp_heap_weight(heap, clp_heap_slot_bytes(slot)).blocks;
-    line->trail->old_blocks++;
+    double weight = (double)clp_heap_weight(heap, clp_heap_slot_bytes(slot), slot->level).bytes;
+    trail->variance += weight * (weight - bytes);
 }
 
-/* Counts each line's old blocks that are alive. Starts at 0, because a table may be judged several times. */
-static void count_old(struct clp_heap *heap, const struct clp_heap_judging *judging)
+/* Starts at 0, because a table may be judged several times. */
+static void find_variances(struct clp_heap *heap)
 {
-    struct old_count count = {heap, judging};
-
-    for (size_t i = 1; i < heap->owner_count; i++) {
-        struct clp_heap_trail *trail = heap->owners[i]->trail;
-        if (trail != NULL)
-            trail->old_alive = trail->old_blocks = 0;
-    }
-    clp_shadow_walk(&heap->shadow, count_if_old, &count);
+    for (size_t i = 1; i < heap->owner_count; i++)
+        if (heap->owners[i]->trail != NULL)
+            heap->owners[i]->trail->variance = 0;
+    clp_shadow_walk(&heap->shadow, add_variance, heap);
 }
 
-/* Turns a trail, whose ages are in calls, into epochs of clock->stride calls (a power of two). */
-static struct clp_leaks_line look_back(const struct clp_heap *heap,
-                                       const struct clp_heap_trail *trail,
-                                       const struct clp_heap_clock *clock)
+/* Has the line gone on to allocate? Where a function was called no more while twice as much happened as from its first
+ * call to its last, it has loaded what is to stay. */
+static bool goes_on(const struct clp_heap *heap, const struct past *past)
 {
-    struct clp_leaks_line line = {.live = trail->live,
-                                  .sample = (int64_t)heap->interval,
-                                  .epochs = clock->epochs,
-                                  .old_alive = trail->old_alive,
-                                  .old_blocks = trail->old_blocks};
-    int class = 0;
+    uint32_t last = past->clock->began, first = past->clock->at[0], now = clp_heap_progress(heap);
 
-    while (clock->stride >> class > 1)
-        class++;
-    for (; class < CLP_HEAP_AGES; class++) {
-        line.old_dead += trail->dead[class];
-        line.old_blocks += trail->deaths[class];
-    }
-    return line;
+    return heap->epochs == CLP_HEAP_BY_ONE || now <= last || now - last < 2 * (last - first);
+}
+
+/* The bytes that each execution of the line keeps, where its epochs are executions: only those count as epochs that
+ * allocated a chosen block. */
+static double per_execution(const struct clp_heap_runs *runs, double per_run)
+{
+    uint32_t executions = (runs->last - runs->first) & CLP_HEAP_EXECUTION;
+
+    return executions > runs->clock.calls ? per_run * (double)runs->clock.calls / executions : per_run;
 }
 
 /* *leak is filled where the line leaks. */
-static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judging *judging,
-                       const struct clp_heap_clock *clock, const struct clp_heap_line *line,
-                       struct clp_profile_leak *leak)
+static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judging *judging, size_t function,
+                       const struct clp_heap_line *line, struct clp_profile_leak *leak)
 {
-    struct clp_leaks_rule rule = rule_for(heap, judging, clock);
-    struct clp_leaks_line past = look_back(heap, line->trail, clock);
-    struct clp_leaks_thing thing = {line->trail->stretched_by, line->trail->lost_by, clock->epochs};
-    struct clp_leaks_verdict verdict;
+    const struct clp_heap_trail *trail = line->trail;
+    struct past past = past_of(heap, function, line);
+    struct clp_leaks_rule rule = rule_for(heap, judging, past.clock);
+    struct clp_leaks_line history = {past.live, past.clock->epochs, (int64_t)heap->interval, sqrt(trail->variance)};
+    struct clp_leaks_thing thing = {trail->stretched_by, trail->lost_by, past.clock->epochs};
+    struct clp_leaks_verdict verdict, thing_verdict;
 
-    if (!clp_leaks_judge(&past, &rule, &verdict) && !clp_leaks_judge_thing(&thing, &rule, &verdict))
+    bool leaks = clp_leaks_judge(&history, &rule, &verdict);
+    bool thing_leaks = !past.by_runs && clp_leaks_judge_thing(&thing, &rule, &thing_verdict);
+    if (!(leaks || thing_leaks) || !goes_on(heap, &past))
         return false;
+    if (!leaks || (thing_leaks && thing_verdict.growth > verdict.growth / 2)) /* of a thing the content counts */
+        verdict = thing_verdict;
     leak->bytes = (uint64_t)verdict.growth;
-    leak->bytes_per_call = verdict.slope / (double)clock->stride;
+    leak->margin = (uint64_t)verdict.margin;
+    leak->bytes_per_call = verdict.slope / (double)past.clock->stride;
+    if (past.by_runs)
+        leak->bytes_per_call = per_execution(trail->runs, leak->bytes_per_call);
+    leak->per_execution = past.by_runs;
     leak->bytes_per_second =
         judging->seconds > 0 ? (double)verdict.growth / judging->seconds : 0;
     leak->confidence = verdict.confidence;
+    leak->at_end = line->live < clp_heap_alive(heap, line) - verdict.growth / 2;
     leak->owner = line->number;
     return true;
 }
 
-/* Does a line of the function keep more than the limit? Lines of a module's body do not count that ran less often than
- * a verdict needs: the body runs only once, so what it imports and loads stays. */
-static bool keeps_much(const struct clp_profile_function *function, const struct clp_leaks_rule *rule)
+/* Has the line had enough epochs of its own? */
+static bool is_judged(const struct clp_heap_line *line)
+{
+    const struct clp_heap_runs *runs = line->trail != NULL ? line->trail->runs : NULL;
+
+    return runs != NULL && runs->clock.calls >= clp_leaks_needed(0);
+}
+
+static uint64_t hits_of(const struct clp_profile_function *function, int32_t line)
+{
+    for (size_t i = 0; i < function->line_count; i++)
+        if (function->lines[i].line == line)
+            return function->lines[i].measures.hits;
+    return 0;
+}
+
+/* Does a line of the function that was not judged keep more than the limit? Lines of a module's body do not count that
+ * ran less often than a verdict needs: the body runs only once, so what it imports and loads stays. */
+static bool keeps_much(const struct clp_heap_function *from, const int32_t *lines,
+                       const struct clp_profile_function *function, const struct clp_leaks_rule *rule)
 {
     bool body = strcmp(function->name, "<module>") == 0;
 
-    for (size_t i = 0; i < function->line_count; i++) {
-        const struct clp_measures *measures = &function->lines[i].measures;
-        bool ran = measures->hits != 0; /* with --threads hits are in functions of other names */
-        if ((int64_t)measures->live > rule->limit && !(body && ran && measures->hits < epochs_needed(rule)))
+    for (uint32_t i = 0; i < from->line_count; i++) {
+        uint64_t hits = hits_of(function, lines[i]); /* with --threads hits are in functions of other names */
+        if (from->lines[i].live > rule->limit && !is_judged(&from->lines[i]) &&
+            !(body && hits != 0 && hits < epochs_needed(rule)))
             return true;
     }
     return false;
@@ -228,14 +247,14 @@ static bool keeps_much(const struct clp_profile_function *function, const struct
 
 /* Names the function if it keeps much and had too few epochs of its own for a verdict. */
 static void note_unjudged(const struct clp_heap *heap, const struct clp_heap_judging *judging, size_t number,
-                          const struct clp_profile_function *function, struct unjudged *unjudged)
+                          const int32_t *lines, const struct clp_profile_function *function, struct unjudged *unjudged)
 {
     const struct clp_heap_clock *clock = &heap->functions[number].clock;
     struct clp_leaks_rule rule = rule_for(heap, judging, clock);
     unsigned long long calls = clock->calls;
 
     if (heap->epochs != CLP_HEAP_BY_CALLS || calls >= epochs_needed(&rule) * clock->stride ||
-        !keeps_much(function, &rule) || unjudged->count++ > MOST_NAMED)
+        !keeps_much(&heap->functions[number], lines, function, &rule) || unjudged->count++ > MOST_NAMED)
         return;
     clp_buf_add_text(&unjudged->names, unjudged->count > 1 ? ", " : "");
     if (unjudged->count <= MOST_NAMED)
@@ -256,12 +275,25 @@ static clp_status judge_function(const struct clp_heap *heap,
     for (uint32_t i = 0; i < from->line_count && status == CLP_OK; i++) {
         struct clp_profile_leak leak = {.line = functions->items[number].lines[i]};
         if (from->lines[i].trail != NULL &&
-            judge_line(heap, judging, clock_of(heap, number), &from->lines[i], &leak))
+            judge_line(heap, judging, number, &from->lines[i], &leak))
             status = clp_profile_add_leak(profile, into, &leak);
     }
     if (status == CLP_OK)
-        note_unjudged(heap, judging, number, into, unjudged);
+        note_unjudged(heap, judging, number, functions->items[number].lines, into, unjudged);
     return status;
+}
+
+/* The most epochs that the function or a line of it had. */
+static uint64_t epochs_of(const struct clp_heap_function *function)
+{
+    uint64_t most = function->clock.calls;
+
+    for (uint32_t i = 0; function->lines != NULL && i < function->line_count; i++) {
+        const struct clp_heap_trail *trail = function->lines[i].trail;
+        if (trail != NULL && trail->runs != NULL && trail->runs->clock.calls > most)
+            most = trail->runs->clock.calls;
+    }
+    return most;
 }
 
 /* Counts only functions of the scope. */
@@ -269,9 +301,10 @@ static uint64_t most_epochs(const struct clp_heap *heap, const struct clp_heap_s
 {
     uint64_t most = heap->clock.calls;
 
-    for (size_t i = 0; i < heap->function_room && i < scope->functions->count; i++)
-        if (is_in(scope, i) && heap->functions[i].clock.calls > most)
-            most = heap->functions[i].clock.calls;
+    for (size_t i = 0; i < heap->function_room && i < scope->functions->count; i++) {
+        uint64_t epochs = is_in(scope, i) ? epochs_of(&heap->functions[i]) : 0;
+        most = epochs > most ? epochs : most;
+    }
     return most;
 }
 
@@ -285,7 +318,7 @@ clp_status clp_heap_judge(struct clp_heap *heap, const struct clp_heap_scope *sc
         return CLP_OK;
     clp_buf_init(&unjudged.names, profile->mem);
     profile->meta.leak_epochs = most_epochs(heap, scope);
-    count_old(heap, judging);
+    find_variances(heap);
     for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
         if (has_lines(heap, scope, i))
             status = judge_function(heap, scope->functions, judging, i, profile, &unjudged);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "leaks.h"
+#include <math.h>
 #include <stdlib.h>
 
-#define LEAST_SHARE 0.8
-#define LEAST_CONFIDENCE 0.95
-#define FEW_BLOCKS 18
+#define SECTIONS 10
+#define SAMPLES_TO_SECTION 8
+#define LEAST_SHARE 0.8      /* of the sections must raise the floor */
+#define LEAST_LATE (1 / 3.0) /* of an even rise is needed in the last third */
+#define LEAST_KEPT 0.95      /* of what a thing gained */
+#define FEW_STEPS 18
+#define MARGIN 1.96 /* standard errors: 95 % */
 #define LEAST_LIMIT ((int64_t)1 << 20)
 #define LEAST_WARMUPS 3
-#define SAMPLES_TO_EPOCH 8
 
 size_t clp_leaks_warmups(size_t epochs)
 {
@@ -24,13 +28,51 @@ int64_t clp_leaks_limit(int64_t peak_bytes)
     return peak_bytes / 100 > LEAST_LIMIT ? peak_bytes / 100 : LEAST_LIMIT;
 }
 
-static bool grew_often(const int64_t *live, size_t epochs)
+/* Sets each number of the floor to the least that is alive then or later. */
+static void find_floor(const int64_t *live, size_t epochs, int64_t *floor)
 {
-    size_t grew = 0;
+    floor[epochs] = live[epochs];
+    for (size_t i = epochs; i-- > 0;)
+        floor[i] = live[i] < floor[i + 1] ? live[i] : floor[i + 1];
+}
+
+static size_t count_rises(const int64_t *numbers, size_t epochs)
+{
+    size_t rises = 0;
 
     for (size_t i = 0; i < epochs; i++)
-        grew += live[i + 1] > live[i];
-    return (double)grew >= LEAST_SHARE * (double)epochs;
+        rises += numbers[i + 1] > numbers[i];
+    return rises;
+}
+
+/* In how many sections the floor is looked at. In each there should be some samples, or it says nothing. */
+static size_t sections_of(const struct clp_leaks_line *line, size_t epochs, int64_t growth)
+{
+    size_t sections = epochs < SECTIONS ? epochs : SECTIONS;
+    size_t samples = line->sample > 1 ? (size_t)(growth / line->sample) : SIZE_MAX;
+
+    while (sections > CLP_LEAKS_LEAST_EPOCHS && samples / SAMPLES_TO_SECTION < sections)
+        sections--;
+    return sections;
+}
+
+/* Does the floor rise in most sections? */
+static bool rises_often(const int64_t *floor, size_t epochs, size_t sections)
+{
+    size_t rises = 0;
+
+    for (size_t i = 0; i < sections; i++)
+        rises += floor[(i + 1) * epochs / sections] > floor[i * epochs / sections];
+    return (double)rises >= LEAST_SHARE * (double)sections;
+}
+
+/* Does the floor still rise in the last third of the epochs? */
+static bool goes_on(const int64_t *floor, size_t epochs)
+{
+    size_t last = (epochs + 2) / 3;
+    double even = (double)(floor[epochs] - floor[0]) * (double)last / (double)epochs;
+
+    return (double)(floor[epochs] - floor[epochs - last]) >= LEAST_LATE * even;
 }
 
 static int compare(const void *a, const void *b)
@@ -53,60 +95,19 @@ static double slope_of(const int64_t *live, size_t epochs)
     return (slopes[count / 2] + slopes[(count - 1) / 2]) / 2;
 }
 
-/* The weights say which part of the old blocks is alive, their number how sure that is. */
-static double confidence_of(const struct clp_leaks_line *line)
+/* The chance that a normal variable is below `deviations` standard deviations. */
+static double normal(double deviations)
 {
-    double all = (double)line->old_alive + (double)line->old_dead;
-    double n = (double)line->old_blocks, s = all > 0 ? n * (double)line->old_alive / all : 0;
-
-    return (s + 1) / (n + 2);
+    return erfc(-deviations / sqrt(2)) / 2;
 }
 
-struct past {
-    int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
-    size_t epochs, warmups;
-};
-
-/* Two epochs become one; of an odd number the first is left out. */
-static void join(struct past *past)
+static double confidence_of(const struct clp_leaks_line *line, const int64_t *floor, size_t epochs, int64_t limit)
 {
-    size_t odd = past->epochs % 2;
+    int64_t growth = floor[epochs] - floor[0];
+    double again = ((double)count_rises(floor, epochs) + 1) / ((double)epochs + 2);
+    double above = line->error > 0 ? normal((double)(growth - limit) / line->error) : 1;
 
-    past->epochs /= 2;
-    past->warmups = (past->warmups + 1) / 2;
-    for (size_t i = 0; i <= past->epochs; i++)
-        past->live[i] = past->live[2 * i + odd];
-}
-
-static bool is_thin(const struct past *past, int64_t sample)
-{
-    double samples = (double)(past->live[past->epochs] - past->live[0]) / (double)sample;
-
-    return samples < (double)(past->epochs * SAMPLES_TO_EPOCH);
-}
-
-/* Copies the line's epochs to *past and joins them where samples are few. Returns how many became one. */
-static size_t look_back(const struct clp_leaks_line *line, size_t warmups, struct past *past)
-{
-    size_t joined = 1;
-
-    past->epochs = line->epochs;
-    past->warmups = warmups;
-    for (size_t i = 0; i <= line->epochs; i++)
-        past->live[i] = line->live[i];
-    while (line->sample > 1 && is_thin(past, line->sample) &&
-           past->epochs / 2 >= (past->warmups + 1) / 2 + CLP_LEAKS_LEAST_EPOCHS) {
-        join(past);
-        joined *= 2;
-    }
-    return joined;
-}
-
-static bool survives(const struct clp_leaks_line *line)
-{
-    if (line->old_blocks < FEW_BLOCKS)
-        return line->old_alive != 0 && line->old_dead == 0;
-    return confidence_of(line) >= LEAST_CONFIDENCE;
+    return again < above ? again : above;
 }
 
 bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_rule *rule,
@@ -115,18 +116,21 @@ bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_r
     if (line->epochs > CLP_LEAKS_MOST_EPOCHS ||
         line->epochs < rule->warmups + CLP_LEAKS_LEAST_EPOCHS)
         return false;
-    struct past past;
-    size_t joined = look_back(line, rule->warmups, &past);
-    const int64_t *live = past.live + past.warmups;
-    size_t epochs = past.epochs - past.warmups;
-    int64_t growth = live[epochs] - live[0];
+    const int64_t *live = line->live + rule->warmups;
+    size_t epochs = line->epochs - rule->warmups;
+    int64_t floor[CLP_LEAKS_MOST_EPOCHS + 1];
 
-    if (growth <= rule->limit || !grew_often(live, epochs) || !survives(line))
+    find_floor(live, epochs, floor);
+    int64_t growth = floor[epochs] - floor[0];
+    if (growth <= rule->limit || !rises_often(floor, epochs, sections_of(line, epochs, growth)) ||
+        !goes_on(floor, epochs))
         return false;
-    double slope = slope_of(live, epochs);
-    if (slope <= 0)
-        return false;
-    *verdict = (struct clp_leaks_verdict){growth, slope / (double)joined, confidence_of(line)};
+    *verdict = (struct clp_leaks_verdict){
+        .growth = growth,
+        .margin = (int64_t)(MARGIN * line->error),
+        .slope = slope_of(live, epochs),
+        .confidence = confidence_of(line, floor, epochs, rule->limit),
+    };
     return true;
 }
 
@@ -159,13 +163,14 @@ static size_t fill_content(const int64_t *room, size_t epochs, int64_t *content)
     return last;
 }
 
-static size_t count_steps(const int64_t *room, size_t first, size_t epochs)
+/* Is nearly all there that the thing gained? Of few steps all must be. */
+static bool is_kept(int64_t gained, int64_t lost, size_t steps)
 {
-    size_t count = 0;
+    double share = gained > lost ? (double)(gained - lost) / ((double)gained) : 0;
 
-    for (size_t i = first; i < epochs; i++)
-        count += room[i + 1] > room[i];
-    return count;
+    if (lost <= 0)
+        return true;
+    return steps >= FEW_STEPS && share > 0 && (share * (double)steps + 1) / ((double)steps + 2) >= LEAST_KEPT;
 }
 
 bool clp_leaks_judge_thing(const struct clp_leaks_thing *thing, const struct clp_leaks_rule *rule,
@@ -177,18 +182,10 @@ bool clp_leaks_judge_thing(const struct clp_leaks_thing *thing, const struct clp
     if (epochs > CLP_LEAKS_MOST_EPOCHS || epochs <= warm ||
         2 * fill_content(thing->stretched, epochs, content) <= epochs)
         return false;
-    size_t steps = count_steps(thing->stretched, warm, epochs);
+    size_t steps = count_rises(thing->stretched + warm, epochs - warm);
     if (steps < 2 && epochs >= 5 * warm)
         return false;
-    int64_t gained = thing->stretched[epochs] - thing->stretched[warm];
-    int64_t lost = thing->lost[epochs] - thing->lost[warm];
-    const struct clp_leaks_line line = {
-        .live = content,
-        .epochs = epochs,
-        .sample = 1,
-        .old_alive = gained > lost ? (uint64_t)(gained - lost) : 0,
-        .old_dead = lost > 0 ? (uint64_t)lost : 0,
-        .old_blocks = steps,
-    };
-    return clp_leaks_judge(&line, rule, verdict);
+    const struct clp_leaks_line line = {.live = content, .epochs = epochs, .sample = 1};
+    return is_kept(thing->stretched[epochs] - thing->stretched[warm], thing->lost[epochs] - thing->lost[warm], steps) &&
+           clp_leaks_judge(&line, rule, verdict);
 }

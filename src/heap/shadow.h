@@ -30,7 +30,7 @@
 /* What the table of live blocks keeps for a block. heap.h says what the fields mean. */
 struct clp_shadow_slot {
     uint64_t owned; /* 0: not in use */
-    uint32_t execution : 31, stretched : 1;
+    uint32_t execution : 28, level : 3, stretched : 1;
     uint32_t born;
 };
 
@@ -155,6 +155,7 @@ static inline struct clp_shadow_slot *clp_shadow_add(struct clp_shadow *shadow, 
 static inline void clp_shadow_set(struct clp_shadow_slot *slot, const struct clp_shadow_slot *value)
 {
     slot->execution = value->execution;
+    slot->level = value->level;
     slot->stretched = value->stretched;
     slot->born = value->born;
     __atomic_store_n(&slot->owned, value->owned, __ATOMIC_RELAXED);

@@ -16,7 +16,8 @@
 struct clp_native_thread {
     uint32_t inside; /* in an allocator, or paused: nothing is counted */
     int64_t left;    /* for threads in which no selected code ran: bytes to the next sample .. */
-    uint64_t random; /* .. and the state of its random numbers */
+    uint64_t random; /* .. the state of its random numbers .. */
+    uint32_t level;  /* .. and the level of that sample (heap/heap.h) */
 };
 
 /* `freeing` and `unmapping` are called while the block or the pages are still there. `resize` calls `next`,

@@ -49,8 +49,11 @@ struct clp_profile_line {
 struct clp_profile_leak {
     int32_t line;
     uint64_t bytes;  /* growth over the whole run */
+    uint64_t margin; /* the true growth is bytes - margin to bytes + margin, 95 times of 100 */
     double bytes_per_call, bytes_per_second; /* "call" stands for an epoch: see clp_profile_meta.leak_epoch */
     double confidence; /* 0 to 1 */
+    bool per_execution; /* the epochs are executions of the line, because its function was called seldom */
+    bool at_end;        /* it was freed, but only at the end of the program */
     char *held_by;  /* who holds the memory, as text (cpython/memory/holders.h); NULL: not known */
     uint32_t owner; /* the line's number in the table of live blocks, in the process that made the verdict; else 0 */
 };

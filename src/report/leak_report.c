@@ -105,7 +105,7 @@ void clp_leak_report_add_epochs(const struct clp_profile_meta *meta, struct clp_
         clp_buf_add_text(out, "at most ");
     clp_buf_add_format(out, "%llu %s%s", count, epoch_of(meta), clp_buf_plural(count));
     if (is_epoch(meta, "calls"))
-        clp_buf_add_text(out, " of a function");
+        clp_buf_add_format(out, " of a function or execution%s of a line", clp_buf_plural(count));
     else if (clp_leak_report_by_time(meta))
         clp_buf_add_format(out, " of %s s", meta->leak_epoch);
     else if (strcmp(epoch_of(meta), "call") == 0) { /* the epoch is a call of one named function */
@@ -122,6 +122,18 @@ static struct clp_span text_of(const struct found *found)
     return clp_source_line_at(&walk, found->function->first_line, found->leak->line);
 }
 
+/* Appends what was kept. A margin is told if it is more than a fiftieth of that. */
+static void add_kept(struct clp_buf *out, const struct clp_profile_leak *leak)
+{
+    add_bytes(out, (double)leak->bytes);
+    if (leak->margin <= leak->bytes / 50)
+        return;
+    clp_buf_add_text(out, " +- ");
+    add_bytes(out, (double)leak->margin);
+}
+
+static const char freed_at_end[] = "freed only at the end of the program";
+
 static void add_leak(struct clp_buf *out, const struct found *found, const struct clp_profile_meta *meta,
                      const char *folder)
 {
@@ -129,15 +141,17 @@ static void add_leak(struct clp_buf *out, const struct found *found, const struc
     struct clp_span text = text_of(found);
 
     add_place(out, found, folder);
-    clp_buf_add_text(out, "  ");
-    add_bytes(out, (double)leak->bytes);
+    clp_buf_add_text(out, "  kept ");
+    add_kept(out, leak);
     clp_buf_add_text(out, ", ");
     add_bytes(out, leak->bytes_per_call);
-    clp_buf_add_format(out, " per %s, ", epoch_of(meta));
+    clp_buf_add_format(out, " per %s, ", leak->per_execution ? "execution" : epoch_of(meta));
     add_bytes(out, leak->bytes_per_second);
-    clp_buf_add_format(out, "/s, confidence %.0f %%  ", leak->confidence * 100);
+    clp_buf_add_format(out, "/s, sure %.0f %%  ", leak->confidence * 100);
     clp_escape_add(out, text.text, text.bytes);
     clp_buf_add_text(out, "\n");
+    if (leak->at_end)
+        clp_buf_add_format(out, "  %s\n", freed_at_end);
     if (leak->held_by == NULL)
         return;
     clp_buf_add_text(out, "  held by ");
@@ -151,11 +165,11 @@ static void add_titles(const struct clp_table *table, const struct clp_profile_m
 {
     clp_table_start_titles(table);
     clp_table_add_title(table, 'l', 0, "Line");
-    clp_table_add_title(table, 'b', 0, " Leaked");
+    clp_table_add_title(table, 'b', 0, " Kept");
     clp_table_add_title(table, 'b', 0, " Per ");
     clp_buf_add_text(table->out, epoch_of(meta));
     clp_table_add_title(table, 'b', 0, " Per second");
-    clp_table_add_title(table, 'p', 0, " Confidence");
+    clp_table_add_title(table, 'p', 0, " Sure");
     clp_table_end_titles(table, 's', "  Line Contents", 0);
 }
 
@@ -174,7 +188,7 @@ static void add_row(const struct clp_table *table, const struct found *found, co
 {
     const struct clp_table_row hot = {.heat_memory = found->leak->confidence * 100};
     const struct clp_profile_leak *leak = found->leak;
-    char confidence[16];
+    char sure[16];
 
     clp_table_start_row(table, &hot);
     add_place(table->out, found, folder);
@@ -182,9 +196,11 @@ static void add_row(const struct clp_table *table, const struct found *found, co
     add_bytes_cell(table, (double)leak->bytes);
     add_bytes_cell(table, leak->bytes_per_call);
     add_bytes_cell(table, leak->bytes_per_second);
-    (void)snprintf(confidence, sizeof confidence, " %.0f %%", leak->confidence * 100);
-    clp_table_add_cell(table, 0, confidence);
+    (void)snprintf(sure, sizeof sure, " %.0f %%", leak->confidence * 100);
+    clp_table_add_cell(table, 0, sure);
     clp_table_add_source(table, "  ", text_of(found));
+    if (leak->at_end)
+        clp_buf_add_format(table->out, CLP_MARK_FOLDED "  %s\n", freed_at_end);
     if (leak->held_by == NULL)
         return;
     clp_buf_add_text(table->out, CLP_MARK_FOLDED "  held by ");
@@ -250,7 +266,7 @@ void clp_leak_report_names(const struct clp_profile *profile, const char *folder
     for (size_t i = 0; all != NULL && i < count && i < MOST_NAMED; i++) {
         clp_buf_add_text(out, i == 0 ? "" : ", ");
         add_place(out, &all[i], folder);
-        clp_buf_add_text(out, " (");
+        clp_buf_add_text(out, " (kept ");
         add_bytes(out, (double)all[i].leak->bytes);
         clp_buf_add_text(out, ")");
     }

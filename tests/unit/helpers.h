@@ -112,7 +112,8 @@ static inline bool test_same_function(const struct clp_profile_function *a,
         same = a->leaks[i].line == b->leaks[i].line && a->leaks[i].bytes == b->leaks[i].bytes &&
                a->leaks[i].bytes_per_call == b->leaks[i].bytes_per_call &&
                a->leaks[i].bytes_per_second == b->leaks[i].bytes_per_second &&
-               a->leaks[i].confidence == b->leaks[i].confidence &&
+               a->leaks[i].confidence == b->leaks[i].confidence && a->leaks[i].margin == b->leaks[i].margin &&
+               a->leaks[i].per_execution == b->leaks[i].per_execution && a->leaks[i].at_end == b->leaks[i].at_end &&
                test_same_text(a->leaks[i].held_by, b->leaks[i].held_by);
     same = same && a->callee_count == b->callee_count;
     for (size_t i = 0; same && i < a->callee_count; i++)

@@ -258,7 +258,7 @@ _KINDS = {"rss": "resident size", "anon": "anonymous memory", "uss": "memory of 
 def _leak(leak, places):
     """A leak as a list, in the order that leaks.js reads."""
     return [places[leak["file"], leak["line"], leak["name"]], leak["at"], leak["bytes"], leak["bytes_per_call"],
-            leak["bytes_per_second"], leak["confidence"], leak["text"], leak.get("held_by", "")]
+            leak["bytes_per_second"], leak["confidence"], leak["text"], leak.get("held_by", ""), leak["at_end"]]
 
 
 class _Listing:

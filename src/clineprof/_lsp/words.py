@@ -122,11 +122,12 @@ def leaks(read, spot):
     for leak in spot.function.leaks:
         if leak["line"] == spot.number:
             blocks = spot.at is not None and _value(spot, "live_blocks")
-            yield "leaks %s, %s per %s%s, confidence %.0f %%%s" % (
+            yield "kept %s, %s per %s%s, sure %.0f %%%s%s" % (
                 texts.size(leak["bytes"]), texts.size(max(0, min(leak["bytes_per_call"], leak["bytes"]))),
-                _epoch(read.profile.meta),
+                "execution" if leak["per_execution"] else _epoch(read.profile.meta),
                 ", %s live block%s" % (texts.count(blocks), "s"[blocks == 1 :]) if blocks else "",
-                100 * leak["confidence"], "; held by " + plain(leak["held_by"]) if "held_by" in leak else "",
+                100 * leak["confidence"], "; freed only at the end of the program" if leak["at_end"] else "",
+                "; held by " + plain(leak["held_by"]) if "held_by" in leak else "",
             )  # fmt: skip
 
 

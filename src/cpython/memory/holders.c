@@ -56,7 +56,7 @@ static bool add_block(struct search *search, uint32_t place, const struct clp_sh
         search->survivors = survivors;
     }
     search->survivors[search->survivor_count++] =
-        (struct survivor){place, leak, clp_heap_weight(search->heap, clp_heap_slot_bytes(slot)).bytes};
+        (struct survivor){place, leak, clp_heap_weight(search->heap, clp_heap_slot_bytes(slot), slot->level).bytes};
     return true;
 }
 

@@ -51,9 +51,11 @@ static INLINE int64_t count_off(struct clp_allocating *allocating, size_t size)
     return left;
 }
 
-static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, size_t size)
+static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, size_t size, uint32_t *level)
 {
-    return clp_heap_choose(heap, &allocating->left, &allocating->random, size);
+    const struct clp_heap_countdown countdown = {&allocating->left, &allocating->random, &allocating->level};
+
+    return clp_heap_choose(heap, &countdown, size, level);
 }
 
 /* Without a table, a thread asks again after so many bytes whether there is one. A new table also sets `left`
@@ -61,19 +63,19 @@ static bool choose(struct clp_heap *heap, struct clp_allocating *allocating, siz
 #define ASK_AGAIN ((int64_t)1 << 20)
 
 /* The countdown is over, or never began. NULL: the block is not chosen. */
-static RARE struct clp_heap *chosen_in(struct clp_thread *thread, size_t size)
+static RARE struct clp_heap *chosen_in(struct clp_thread *thread, size_t size, uint32_t *level)
 {
     struct clp_heap *heap = table();
 
     if (heap == NULL)
         __atomic_store_n(&thread->allocating.left, ASK_AGAIN, __ATOMIC_RELAXED);
-    return heap != NULL && choose(heap, &thread->allocating, size) ? heap : NULL;
+    return heap != NULL && choose(heap, &thread->allocating, size, level) ? heap : NULL;
 }
 
 /* The table that the block of this size goes into, or NULL. */
-static INLINE struct clp_heap *count_down(struct clp_thread *thread, size_t size)
+static INLINE struct clp_heap *count_down(struct clp_thread *thread, size_t size, uint32_t *level)
 {
-    return CLP_UNLIKELY(count_off(&thread->allocating, size) < 0) ? chosen_in(thread, size) : NULL;
+    return CLP_UNLIKELY(count_off(&thread->allocating, size) < 0) ? chosen_in(thread, size, level) : NULL;
 }
 
 static INLINE void count(const struct clp_thread *thread, size_t size)
@@ -89,11 +91,12 @@ static INLINE void count(const struct clp_thread *thread, size_t size)
 }
 
 static RARE void enter(struct clp_heap *heap, const struct clp_thread *thread, const void *block,
-                       size_t size)
+                       size_t size, uint32_t level)
 {
     struct clp_epochs *epochs = __atomic_load_n(&hooks.epochs, __ATOMIC_RELAXED);
     struct clp_heap_place place = clp_thread_place(thread);
 
+    place.level = level;
     clp_heap_add(heap, block, size, &place);
     if (CLP_UNLIKELY(clp_epochs_go_by_time(epochs)))
         clp_epochs_look_at_time(epochs);
@@ -132,6 +135,7 @@ static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t
     struct clp_heap *heap = table();
     struct clp_allocating *own = &hooks.unthreaded;
     size_t bytes = count != 0 ? count * size : size;
+    uint32_t level;
 
     if (is_busy(domain, thread))
         note_reached(domain, thread);
@@ -142,8 +146,8 @@ static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t
     void *block = plain_malloc(domain, context, count, size);
     clp_native_resume(inside);
     own->busy = 0;
-    if (count_off(own, bytes) < 0 && block != NULL && choose(heap, own, bytes))
-        enter(heap, NULL, block, bytes);
+    if (count_off(own, bytes) < 0 && block != NULL && choose(heap, own, bytes, &level))
+        enter(heap, NULL, block, bytes, level);
     return block;
 }
 
@@ -153,6 +157,7 @@ static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t
     struct clp_thread *thread = clp_thread_here;
     size_t bytes = count_ != 0 ? count_ * size : size;
     struct clp_heap *heap;
+    uint32_t level;
 
     if (CLP_UNLIKELY(thread == NULL || thread->allocating.busy != 0))
         return malloc_unowned(domain, context, count_, size);
@@ -162,8 +167,8 @@ static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t
     if (CLP_UNLIKELY(block == NULL))
         return NULL;
     count(thread, bytes);
-    if (CLP_UNLIKELY((heap = count_down(thread, bytes)) != NULL))
-        enter(heap, thread, block, bytes);
+    if (CLP_UNLIKELY((heap = count_down(thread, bytes, &level)) != NULL))
+        enter(heap, thread, block, bytes, level);
     return block;
 }
 
@@ -207,14 +212,16 @@ static INLINE void *track_malloc(int domain, void *context, size_t count_, size_
     return plain_malloc(domain, context, count_, size);
 }
 
-/* Is the resized block chosen? Where no countdown can be used, it is if it was before. */
+/* Is the resized block chosen, and at which level? Where no countdown can be used, it is if it was before. */
 static bool is_kept(int domain, struct clp_thread *thread, struct clp_heap *heap, size_t size,
-                    bool counted, bool known)
+                    bool counted, const struct clp_heap_block *known, uint32_t *level)
 {
+    if (known != NULL)
+        *level = known->slot.level;
     if (!counted && is_busy(domain, thread))
-        return known;
+        return known != NULL;
     struct clp_allocating *allocating = counted ? &thread->allocating : &hooks.unthreaded;
-    return count_off(allocating, size) < 0 && choose(heap, allocating, size);
+    return count_off(allocating, size) < 0 && choose(heap, allocating, size, level);
 }
 
 /* Resizes a block where there is a table. The old block is taken out first, because the allocator may give
@@ -234,7 +241,7 @@ static RARE void *resize_in_table(int domain, void *context, void *block, size_t
         clp_heap_restore(heap, &taken);
     if (moved == NULL)
         return NULL;
-    bool chosen = is_kept(domain, thread, heap, size, counted, known);
+    bool chosen = is_kept(domain, thread, heap, size, counted, known ? &taken : NULL, &place.level);
     if (known || chosen)
         clp_heap_moved(heap, known ? &taken : NULL, chosen ? moved : NULL, size, &place);
     return moved;

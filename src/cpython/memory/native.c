@@ -32,23 +32,25 @@ static bool is_busy(const struct clp_thread *thread)
     return thread != NULL && thread->allocating.busy != 0;
 }
 
-static bool is_chosen(struct clp_heap *heap, struct clp_native_thread *self, size_t bytes)
+static bool is_chosen(struct clp_heap *heap, struct clp_native_thread *self, size_t bytes, uint32_t *level)
 {
-    struct clp_thread *thread = clp_thread_here;
-    int64_t *left = thread != NULL ? &thread->allocating.left : &self->left;
-    uint64_t *random = thread != NULL ? &thread->allocating.random : &self->random;
-    int64_t now = __atomic_load_n(left, __ATOMIC_RELAXED) - (int64_t)bytes;
+    struct clp_allocating *own = clp_thread_here != NULL ? &clp_thread_here->allocating : NULL;
+    const struct clp_heap_countdown countdown =
+        own != NULL ? (struct clp_heap_countdown){&own->left, &own->random, &own->level}
+                    : (struct clp_heap_countdown){&self->left, &self->random, &self->level};
+    int64_t now = __atomic_load_n(countdown.left, __ATOMIC_RELAXED) - (int64_t)bytes;
 
-    __atomic_store_n(left, now, __ATOMIC_RELAXED);
-    return CLP_UNLIKELY(now < 0) && clp_heap_choose(heap, left, random, bytes);
+    __atomic_store_n(countdown.left, now, __ATOMIC_RELAXED);
+    return CLP_UNLIKELY(now < 0) && clp_heap_choose(heap, &countdown, bytes, level);
 }
 
-static RARE void add(struct clp_heap *heap, const void *block, size_t bytes)
+static RARE void add(struct clp_heap *heap, const void *block, size_t bytes, uint32_t level)
 {
     struct clp_epochs *epochs = __atomic_load_n(&native.epochs, __ATOMIC_RELAXED);
     struct clp_heap_place place = clp_thread_place(clp_thread_here);
     int error = errno;
 
+    place.level = level;
     clp_heap_add(heap, block, bytes, &place);
     clp_heap_count_native(heap, bytes, &place);
     if (CLP_UNLIKELY(clp_epochs_go_by_time(epochs)))
@@ -59,9 +61,10 @@ static RARE void add(struct clp_heap *heap, const void *block, size_t bytes)
 static void note_allocated(struct clp_native_thread *self, const void *block, size_t bytes)
 {
     struct clp_heap *heap = table();
+    uint32_t level;
 
-    if (heap != NULL && !is_busy(clp_thread_here) && is_chosen(heap, self, bytes))
-        add(heap, block, bytes);
+    if (heap != NULL && !is_busy(clp_thread_here) && is_chosen(heap, self, bytes, &level))
+        add(heap, block, bytes, level);
 }
 
 static RARE void drop(struct clp_heap *heap, const void *block)
@@ -94,7 +97,7 @@ static void *resize(struct clp_native_thread *self, void *block, size_t bytes,
     bool known = clp_heap_may_have(heap, block) && clp_heap_take(heap, block, &taken);
     void *moved = next(block, bytes);
     int error = errno;
-    bool chosen = moved != NULL && is_chosen(heap, self, bytes);
+    bool chosen = moved != NULL && is_chosen(heap, self, bytes, &place.level);
     if (moved == NULL && bytes != 0 && known)
         clp_heap_restore(heap, &taken);
     else if (known || chosen)
@@ -124,7 +127,7 @@ static void note_mapped(struct clp_native_thread *self, const void *address, siz
 
     if (heap == NULL || is_busy(clp_thread_here))
         return;
-    if (!is_chosen(heap, self, bytes)) {
+    if (!is_chosen(heap, self, bytes, &place.level)) {
         note_unmapping(address, bytes); /* what was there before */
         return;
     }

@@ -300,6 +300,12 @@ void clp_profiler_stop(PyObject *profiler)
         clp_proc_close(&clp_process_recorder()->proc);
 }
 
+void clp_profiler_mark_end(PyObject *profiler)
+{
+    if (clp_profiler_of(profiler)->has_heap)
+        clp_heap_table_mark_end(clp_process_recorder());
+}
+
 size_t clp_profiler_function_count(PyObject *profiler)
 {
     return clp_profiler_of(profiler)->window.view.count;

@@ -100,6 +100,9 @@ bool clp_profiler_any_counts(void);
 /* Ends the profiler for good when the program is over. Its numbers stay. */
 void clp_profiler_stop(PyObject *profiler);
 
+/* The program is over: its last line has run. Verdicts on leaks are about what was alive before. */
+void clp_profiler_mark_end(PyObject *profiler);
+
 /* The number of functions selected so far; and whether some events were lost because memory ran out. */
 size_t clp_profiler_function_count(PyObject *profiler);
 bool clp_profiler_lost(PyObject *profiler);

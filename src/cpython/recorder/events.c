@@ -35,7 +35,7 @@ static struct clp_activation *enter(const struct clp_selected *selected,
 
     if (CLP_UNLIKELY(selected->recorder->watches_calls))
         clp_epochs_note_call(&selected->recorder->epochs, &selected->recorder->engine.functions,
-                             selected->function);
+                             selected->function, frame != NULL ? frame : thread->top + 1);
     struct clp_activation *activation =
         first ? enter_first(selected, thread, frame, moment)
               : clp_engine_enter(thread, selected->function, frame, moment->now);
@@ -65,10 +65,19 @@ void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thr
     clp_callers_note(selected->recorder, thread);
 }
 
+void clp_recorder_note_return(struct clp_thread *thread)
+{
+    struct clp_recorder *recorder = clp_recorder_of(thread);
+
+    if (recorder->watches_calls)
+        clp_epochs_note_return(&recorder->epochs, thread->top->frame != NULL ? thread->top->frame : thread->top);
+}
+
 void clp_recorder_leave(struct clp_thread *thread)
 {
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
 
+    clp_recorder_note_return(thread);
     clp_engine_leave(thread, moment.now);
     clp_recorder_of(thread)->blocks.lifted = false; /* those blocks were of a body that is gone */
     clp_recorder_end(thread, moment);
@@ -78,6 +87,7 @@ void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
 {
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
 
+    clp_recorder_note_return(thread);
     clp_engine_last_line(thread, line, moment.now);
     clp_recorder_of(thread)->blocks.lifted = false;
     clp_recorder_end(thread, moment);

@@ -48,6 +48,10 @@ void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *
  * suspended. */
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line);
 void clp_recorder_leave(struct clp_thread *thread);
+
+/* Tells the epochs that the body on top is about to return. clp_recorder_leave and clp_recorder_last_line do so
+ * themselves. */
+void clp_recorder_note_return(struct clp_thread *thread);
 void clp_recorder_suspend(struct clp_thread *thread);
 
 /* The thread continues with the stack of `to`. The stack that ran until now belongs to `from`. */

@@ -177,6 +177,12 @@ bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t 
     return false;
 }
 
+void clp_heap_table_mark_end(struct clp_recorder *recorder)
+{
+    if (recorder->with_heap != 0 && recorder->epochs.kind != CLP_EPOCHS_NONE)
+        clp_heap_mark(recorder->heap, CLP_HEAP_ENDED);
+}
+
 void clp_heap_table_finish(struct clp_recorder *recorder)
 {
     if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE)

@@ -23,6 +23,9 @@ bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t 
 /* Only counts blocks from now on, until the table is started again. */
 void clp_heap_table_rest(struct clp_recorder *recorder);
 
+/* The program's last line has run, and what it frees from now on says nothing of leaks. */
+void clp_heap_table_mark_end(struct clp_recorder *recorder);
+
 /* Collects all garbage, and ends the last epoch. */
 void clp_heap_table_finish(struct clp_recorder *recorder);
 

@@ -180,6 +180,8 @@ static INLINE PyObject *leave(const struct clp_probe_object *probe, enum clock c
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return leave_hidden(probe->selected);
+    if (CLP_UNLIKELY(probe->selected->audience->slow))
+        clp_recorder_note_return(thread);
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return leave_with_memory(thread);
@@ -210,6 +212,8 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, enum clo
         thread = aligned(probe->selected);
         return thread != NULL ? last_line_with_memory(probe, thread) : Py_NewRef(Py_None);
     }
+    if (CLP_UNLIKELY(probe->selected->audience->slow))
+        clp_recorder_note_return(thread);
     uint64_t now = read_clock(thread, clock);
     if (CLP_UNLIKELY(wants_read(thread, now, clock)))
         return last_line_with_memory(probe, thread);

@@ -109,15 +109,26 @@ static void pack_key(msgpack_packer *packer, const struct clp_profile_function *
     pack_named(packer, "name", function->name);
 }
 
+static void pack_true(msgpack_packer *packer, const char *name)
+{
+    pack_text(packer, name);
+    msgpack_pack_true(packer);
+}
+
 static void pack_leak(msgpack_packer *packer, const struct clp_profile_leak *leak)
 {
-    msgpack_pack_map(packer, leak->held_by != NULL ? 6 : 5);
+    msgpack_pack_map(packer, 6u + leak->per_execution + leak->at_end + (leak->held_by != NULL));
     pack_text(packer, "line");
     msgpack_pack_int32(packer, leak->line);
     pack_count(packer, "bytes", leak->bytes);
     pack_real(packer, "bytes_per_call", leak->bytes_per_call);
     pack_real(packer, "bytes_per_second", leak->bytes_per_second);
     pack_real(packer, "confidence", leak->confidence);
+    pack_count(packer, "margin", leak->margin);
+    if (leak->per_execution)
+        pack_true(packer, "per_execution");
+    if (leak->at_end)
+        pack_true(packer, "at_end");
     if (leak->held_by != NULL)
         pack_named(packer, "held_by", leak->held_by);
 }

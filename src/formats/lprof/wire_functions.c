@@ -193,26 +193,38 @@ static clp_status read_raw_total(struct clp_decoder *decoder, struct clp_wire_sp
     return read_time_of(decoder, span, &function->raw_total, "\"raw_total\" of a function is not a time");
 }
 
+/* NULL leaves *truth as it is. */
+static bool read_truth(const msgpack_object *object, bool *truth)
+{
+    if (object == NULL)
+        return true;
+    *truth = object->type == MSGPACK_OBJECT_BOOLEAN && object->via.boolean;
+    return object->type == MSGPACK_OBJECT_BOOLEAN;
+}
+
 static clp_status read_leak(struct clp_decoder *decoder, const msgpack_object *object,
                             struct clp_profile_function *function)
 {
-    enum { LINE, BYTES, PER_CALL, PER_SECOND, CONFIDENCE, HELD_BY, COUNT };
-    static const char *const names[COUNT] = {"line", "bytes", "bytes_per_call", "bytes_per_second",
-                                             "confidence", "held_by"};
+    enum { LINE, BYTES, PER_CALL, PER_SECOND, CONFIDENCE, MARGIN, PER_EXECUTION, AT_END, HELD_BY, COUNT };
+    static const char *const names[COUNT] = {"line", "bytes", "bytes_per_call", "bytes_per_second", "confidence",
+                                             "margin", "per_execution", "at_end", "held_by"};
     const msgpack_object *found[COUNT];
     struct clp_profile_leak leak = {0};
     struct clp_buf text;
 
     if (clp_wire_find_keys(decoder, object, names, COUNT, found) != CLP_OK)
         return decoder->fault->status;
-    for (size_t i = 0; i < HELD_BY; i++)
+    for (size_t i = 0; i < MARGIN; i++) /* the others were not always there */
         if (found[i] == NULL)
             return refuse_here(decoder, "a leak lacks one of its numbers");
     if (!read_line_number(found[LINE], &leak.line) || !read_uint64(found[BYTES], &leak.bytes) ||
         !read_number(found[PER_CALL], &leak.bytes_per_call) ||
         !read_number(found[PER_SECOND], &leak.bytes_per_second) ||
-        !read_number(found[CONFIDENCE], &leak.confidence))
+        !read_number(found[CONFIDENCE], &leak.confidence) ||
+        (found[MARGIN] != NULL && !read_uint64(found[MARGIN], &leak.margin)))
         return refuse_here(decoder, "a leak holds something that is not a number in its range");
+    if (!read_truth(found[PER_EXECUTION], &leak.per_execution) || !read_truth(found[AT_END], &leak.at_end))
+        return refuse_here(decoder, "\"per_execution\" or \"at_end\" of a leak is not a truth value");
     if (found[HELD_BY] != NULL && !is_plain_text(found[HELD_BY]))
         return refuse_here(decoder, "\"held_by\" of a leak is not a text");
     clp_buf_init(&text, decoder->profile->mem);

@@ -44,7 +44,7 @@ static void finish(void)
 static void call(uint32_t function, int times)
 {
     for (int i = 0; i < times; i++)
-        clp_epochs_note_call(&epochs, &functions, function);
+        clp_epochs_note_call(&epochs, &functions, function, &epochs);
 }
 
 Test(epochs, a_name_is_whole_or_what_stands_behind_the_last_dot)
@@ -78,6 +78,27 @@ Test(epochs, each_function_ends_its_own)
     cr_expect_eq(heap.functions[0].clock.calls, 3);
     cr_expect_eq(heap.functions[1].clock.calls, 5);
     cr_expect_eq(heap.clock.calls, 0);
+    finish();
+}
+
+/* A body that returns marks the end if it has seen most of the calls. Another one that runs at the same place in the
+ * table has none. */
+Test(epochs, the_longest_body_ends_the_program)
+{
+    static const char bodies[2];
+
+    start(CLP_HEAP_BY_CALLS);
+    clp_epochs_set(&epochs, &(struct clp_epochs){.kind = CLP_EPOCHS_CALLS, .next = UINT64_MAX});
+    clp_epochs_note_call(&epochs, &functions, 0, &bodies[0]);
+    for (int i = 0; i < 20; i++) {
+        clp_epochs_note_call(&epochs, &functions, 1, &bodies[1]);
+        clp_epochs_note_return(&epochs, &bodies[1]);
+        cr_expect_eq(heap.end, CLP_HEAP_RUNS);
+    }
+    clp_epochs_note_return(&epochs, &bodies[0]);
+    cr_expect_eq(heap.end, CLP_HEAP_RETURNED);
+    cr_expect_eq(heap.marked, 21);
+    clp_epochs_note_return(&epochs, &bodies[0]);
     finish();
 }
 

@@ -13,7 +13,7 @@ static struct clp_mem mem;
 
 static struct clp_heap_place at(uint32_t function, uint32_t line, uint32_t execution)
 {
-    return (struct clp_heap_place){function, line, LINES, execution};
+    return (struct clp_heap_place){function, line, LINES, execution, 0};
 }
 
 static const void *address(uint64_t number)
@@ -225,18 +225,23 @@ Test(heap, what_each_line_had_at_the_peak)
 
 /* ---- sampling ---- */
 
+static int64_t left_now;
+static uint32_t level_now;
+
 /* Adds blocks of one size as a thread does; how many were chosen. */
 static size_t allocate(size_t count, size_t bytes, uint64_t *random)
 {
-    int64_t left = clp_heap_draw(&heap, random);
+    const struct clp_heap_countdown countdown = {&left_now, random, &level_now};
+    struct clp_heap_place place = at(0, 0, 1);
     size_t chosen = 0;
 
+    if (*random == 0)
+        left_now = clp_heap_draw(&heap, &countdown);
     for (size_t i = 0; i < count; i++) {
-        left -= (int64_t)bytes;
-        if (left >= 0)
+        left_now -= (int64_t)bytes;
+        if (left_now >= 0 || !clp_heap_choose(&heap, &countdown, bytes, &place.level))
             continue;
-        add(i + bytes * 100000, bytes, at(0, 0, 1));
-        left = clp_heap_draw(&heap, random);
+        add(i + bytes * 100000, bytes, place);
         chosen++;
     }
     return chosen;
@@ -263,6 +268,44 @@ Test(heap, estimates_are_unbiased)
     before = live(0, 0);
     cr_expect_eq(allocate(100, 1000000, &random), 100, "large ones always are");
     cr_expect_eq(live(0, 0) - before, 100000000);
+    finish();
+}
+
+/* The first blocks are chosen more often, and each stands for what it stood for at its time. */
+Test(heap, the_usual_interval_is_finer_at_first)
+{
+    enum { BYTES = 40 };
+    uint64_t random = 0;
+
+    start(CLP_HEAP_INTERVAL, CLP_HEAP_NO_EPOCHS);
+    heap.seeds = 5;
+    cr_expect_eq(heap.level, CLP_HEAP_LEVELS);
+    size_t chosen = allocate(100000, BYTES, &random);
+    check_near((double)chosen, 100000 * BYTES / 1024.0, 0.1);
+    check_near((double)live(0, 0), 100000 * BYTES, 0.1);
+    size_t blocks = (size_t)CLP_HEAP_LEVEL_BLOCKS * (1024 + 4096 + 16384) / BYTES * 11 / 10; /* until the last level */
+    allocate(blocks, BYTES, &random);
+    cr_expect_eq(heap.level, 0);
+    chosen = allocate(blocks, BYTES, &random);
+    check_near((double)chosen, (double)blocks * BYTES / CLP_HEAP_INTERVAL, 0.1);
+    finish();
+    start(CLP_HEAP_INTERVAL + 1, CLP_HEAP_NO_EPOCHS);
+    cr_expect_eq(heap.level, 0, "an interval that was asked for");
+    finish();
+}
+
+Test(heap, estimates_of_all_levels_cancel_when_all_is_freed)
+{
+    uint64_t random = 0;
+
+    start(CLP_HEAP_INTERVAL, CLP_HEAP_NO_EPOCHS);
+    allocate(400000, 400, &random);
+    cr_expect_eq(heap.level, CLP_HEAP_LEVELS - 2);
+    check_near((double)live(0, 0), 400000 * 400, 0.03);
+    for (uint64_t i = 0; i < 400000; i++)
+        drop(i + 400 * 100000, at(1, 0, 1));
+    cr_expect_eq(live(0, 0), 0);
+    cr_expect_eq(line_of(0, 0)->blocks, 0);
     finish();
 }
 
@@ -365,9 +408,11 @@ static void *use_table(void *first)
     struct clp_heap_place place = at(1, (uint32_t)number % LINES, 1);
     struct clp_heap_block taken;
     int64_t left = -1;
+    uint32_t level = 0;
+    const struct clp_heap_countdown countdown = {&left, &random, &level};
 
     while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
-        if (clp_heap_choose(&heap, &left, &random, 100))
+        if (clp_heap_choose(&heap, &countdown, 100, &place.level))
             add(number, 100, place);
         bool known = clp_heap_may_have(&heap, address(number)) && clp_heap_take(&heap, address(number), &taken);
         clp_heap_moved(&heap, known ? &taken : NULL, address(number + 1), 200, &place);
@@ -462,6 +507,123 @@ Test(heap, the_leak_is_found_among_the_innocent)
         cr_assert_eq(leak.bytes % 600, 0);
         finish();
     }
+}
+
+/* A loop within a single call: what its lines keep is judged by their own executions. */
+Test(heap, a_loop_of_a_single_call_is_judged)
+{
+    struct clp_profile_leak leak = {0};
+
+    start(1, CLP_HEAP_BY_CALLS);
+    clp_heap_call(&heap, 0);
+    for (uint32_t i = 0; i < 200; i++) {
+        add(3 * i, 500, at(0, 2, 3 * i)); /* two blocks in each third execution */
+        add(3 * i + 1, 100, at(0, 2, 3 * i));
+        add(10000000, 9000, at(0, 1, i)); /* a variable that is bound anew */
+    }
+    cr_assert_eq(leaks_found(0, &leak), 1);
+    cr_expect_eq(leak.line, 3);
+    cr_expect(leak.per_execution);
+    check_near(leak.bytes_per_call, 200, 0.03);
+    finish();
+}
+
+/* A line that runs once is not judged, however much it allocates. */
+Test(heap, a_line_that_runs_once_is_no_loop)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    clp_heap_call(&heap, 0);
+    for (uint32_t i = 0; i < 200; i++)
+        add(i, 500, at(0, 2, 1));
+    cr_expect_eq(leaks_found(0, NULL), 0);
+    finish();
+}
+
+/* Function 1 loads `files`, then function 0 is called `calls` times and keeps nothing. */
+static size_t leaks_of_loading(size_t files, size_t calls)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t i = 0; i < files; i++) {
+        clp_heap_call(&heap, 1);
+        add(i, 1000, at(1, 0, i));
+    }
+    for (uint32_t i = 0; i < calls; i++)
+        clp_heap_call(&heap, 0);
+    size_t count = leaks_found(0, NULL);
+    finish();
+    return count;
+}
+
+Test(heap, what_is_loaded_at_the_start_is_no_leak)
+{
+    cr_expect_eq(leaks_of_loading(100, 0), 1, "who knows what is to follow?");
+    cr_expect_eq(leaks_of_loading(100, 150), 1);
+    cr_expect_eq(leaks_of_loading(100, 250), 0);
+}
+
+/* Two blocks come for each that goes: each lives, but ever longer. */
+Test(heap, a_backlog_is_a_leak)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t i = 0; i < 1000; i++) {
+        clp_heap_call(&heap, 0);
+        add(2 * i, 500, at(0, 0, i));
+        add(2 * i + 1, 500, at(0, 0, i));
+        drop(i, at(0, 1, i));
+    }
+    cr_expect_eq(leaks_found(0, NULL), 1);
+    finish();
+}
+
+/* Function 0 keeps 500 bytes in each of 100 calls, and `who` frees them at the end. */
+static size_t leaks_freed_by(struct clp_heap_place who, enum clp_heap_end mark, struct clp_profile_leak *leak)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t i = 0; i < 100; i++) {
+        clp_heap_call(&heap, 0);
+        add(i, 500, at(0, 0, i));
+    }
+    if (mark == CLP_HEAP_RETURNED)
+        clp_heap_mark(&heap, mark);
+    for (uint32_t i = 0; i < 100; i++)
+        drop(i, who);
+    clp_heap_mark(&heap, CLP_HEAP_ENDED);
+    size_t count = leaks_found(0, leak);
+    finish();
+    return count;
+}
+
+Test(heap, what_is_freed_on_the_way_out_leaks)
+{
+    struct clp_profile_leak leak = {0};
+
+    cr_assert_eq(leaks_freed_by(at(CLP_HEAP_NOBODY, 0, 0), CLP_HEAP_RUNS, &leak), 1);
+    cr_expect(leak.at_end);
+    cr_expect_eq(leak.bytes, 45000);
+    cr_expect_eq(leaks_freed_by(at(1, 1, 1), CLP_HEAP_RUNS, NULL), 0, "the program has cleared it");
+    leak.at_end = false;
+    cr_assert_eq(leaks_freed_by(at(1, 1, 1), CLP_HEAP_RETURNED, &leak), 1, "after main() had returned");
+    cr_expect(leak.at_end);
+}
+
+/* Function 0 returns, and much happens after that. */
+Test(heap, a_mark_before_the_end_counts_no_more)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t i = 0; i < 200; i++) {
+        if (i == 100) {
+            clp_heap_mark(&heap, CLP_HEAP_RETURNED);
+            for (uint32_t j = 0; j < 100; j++)
+                drop(j, at(1, 1, 1));
+        }
+        clp_heap_call(&heap, 0);
+        if (i < 100)
+            add(i, 500, at(0, 0, i));
+    }
+    clp_heap_mark(&heap, CLP_HEAP_ENDED);
+    cr_expect_eq(heap.marked, heap.progress);
+    cr_expect_eq(leaks_found(0, NULL), 0);
+    finish();
 }
 
 Test(heap, few_calls_and_small_growth_are_no_leak)
@@ -747,12 +909,14 @@ Test(heap, samples_of_c_stand_for_their_kind)
     struct clp_heap_place line = at(0, 1, 1);
     uint64_t random = 0;
     int64_t left = 0;
+    uint32_t level = 0;
+    const struct clp_heap_countdown countdown = {&left, &random, &level};
 
     start(1000, CLP_HEAP_NO_EPOCHS);
     heap.seeds = 3;
     for (int i = 0; i < 200000; i++) {
         left -= 50;
-        if (left < 0 && clp_heap_choose(&heap, &left, &random, 50))
+        if (left < 0 && clp_heap_choose(&heap, &countdown, 50, &line.level))
             clp_heap_count_native(&heap, 50, &line);
     }
     cr_expect_float_eq((double)line_of(0, 1)->native, 1e7, 4e5);

@@ -6,13 +6,12 @@
 
 static int64_t live[CLP_LEAKS_MOST_EPOCHS + 1];
 
-/* A line with so many epochs, each of which adds `step` bytes; all that got old is alive. */
+/* A line with so many epochs, each of which adds `step` bytes. */
 static struct clp_leaks_line steady(size_t epochs, int64_t step)
 {
     for (size_t i = 0; i <= epochs; i++)
         live[i] = step * (int64_t)i;
-    return (struct clp_leaks_line){
-        .live = live, .epochs = epochs, .old_alive = 100, .old_blocks = 100};
+    return (struct clp_leaks_line){.live = live, .epochs = epochs};
 }
 
 static bool leaks(const struct clp_leaks_line *line, size_t warmups, int64_t limit,
@@ -30,8 +29,9 @@ Test(leaks, steady_growth)
 
     cr_assert(leaks(&line, 3, 9999, &verdict));
     cr_expect_eq(verdict.growth, 10000, "the warm-up is left out");
+    cr_expect_eq(verdict.margin, 0);
     cr_expect_float_eq(verdict.slope, 1000, 1e-9);
-    cr_expect_float_eq(verdict.confidence, 101.0 / 102, 1e-9);
+    cr_expect_float_eq(verdict.confidence, 11.0 / 12, 1e-9);
     cr_expect_not(leaks(&line, 3, 10000, &verdict), "growth must be above the limit");
 }
 
@@ -58,78 +58,98 @@ Test(leaks, growth_in_four_of_five_epochs)
     cr_expect_not(leaks(&line, 0, 0, &verdict));
 }
 
-/* It grows in eight of ten epochs, and as a whole, and yet falls between most of them. */
-Test(leaks, slope_must_be_positive)
+/* The bytes at the ends of epochs 0 to 40, which `of` tells. */
+static struct clp_leaks_line course(int64_t (*of)(int64_t epoch))
 {
-    static const int64_t steps[] = {10, 10, 10, -200, 10, 10, -200, 10, 10, 500};
-    struct clp_leaks_line line = steady(10, 10);
-    struct clp_leaks_verdict verdict;
-
-    cr_expect(leaks(&line, 0, 0, &verdict));
-    for (size_t i = 0; i < 10; i++)
-        live[i + 1] = live[i] + steps[i];
-    cr_expect_gt(live[10], 0);
-    cr_expect_not(leaks(&line, 0, 0, &verdict));
+    for (int64_t i = 0; i <= 40; i++)
+        live[i] = of(i);
+    return (struct clp_leaks_line){.live = live, .epochs = 40};
 }
 
-Test(leaks, what_gets_old_stays)
+/* What comes and goes lies on a floor that rises: every other epoch ends with 90,000 bytes of other blocks. */
+static int64_t beside_a_temporary(int64_t i)
 {
-    struct clp_leaks_line line = steady(10, 1000);
-    struct clp_leaks_verdict verdict;
-
-    line.old_alive = 97;
-    line.old_dead = 3;
-    cr_expect(leaks(&line, 0, 0, &verdict));
-    cr_expect_float_eq(verdict.confidence, 98.0 / 102, 1e-9);
-    line.old_alive = 95;
-    line.old_dead = 5;
-    cr_expect_not(leaks(&line, 0, 0, &verdict), "96 of 102 are below 95 %%");
+    return 1000 * i + (i % 2) * 90000;
 }
 
-Test(leaks, few_blocks_must_all_be_alive)
+static int64_t cleared_now_and_then(int64_t i)
 {
-    struct clp_leaks_line line = steady(10, 1000);
-    struct clp_leaks_verdict verdict;
-
-    line.old_blocks = 1;
-    cr_expect(leaks(&line, 0, 0, &verdict));
-    cr_expect_float_eq(verdict.confidence, 2.0 / 3, 1e-9);
-    line.old_blocks = 17;
-    line.old_dead = 1;
-    cr_expect_not(leaks(&line, 0, 0, &verdict));
-    line = steady(10, 1000);
-    line.old_blocks = line.old_alive = 0;
-    cr_expect_not(leaks(&line, 0, 0, &verdict), "nothing got old");
+    return 1000 * (i % 13);
 }
 
-/* A sample in every third epoch: joined, there is one in each. */
-Test(leaks, thin_samples_are_joined)
+static int64_t cleared_at_last(int64_t i)
 {
-    struct clp_leaks_line line = steady(60, 1);
+    return i < 40 ? 1000 * i : 0;
+}
+
+/* The floor rises for three quarters of the epochs. */
+static int64_t filled(int64_t i)
+{
+    return 1000 * (i < 30 ? i : 30);
+}
+
+/* Ever more slowly: names that are met again and again until all are known. */
+static int64_t saturated(int64_t i)
+{
+    double left = 1e6;
+
+    while (i-- > 0)
+        left *= 0.85;
+    return (int64_t)(1e6 - left);
+}
+
+/* First a cache fills, too. Half as much stays of each epoch that follows. */
+static int64_t beside_a_cache(int64_t i)
+{
+    return 1000 * i + 1000 * (i < 25 ? i : 25);
+}
+
+Test(leaks, the_floor_decides)
+{
+    struct clp_leaks_verdict verdict;
+    struct clp_leaks_line line = course(beside_a_temporary);
+
+    cr_assert(leaks(&line, 4, 0, &verdict));
+    cr_expect_eq(verdict.growth, 36000);
+    cr_expect_lt(verdict.confidence, 0.6, "the floor rises with every other epoch only");
+    line = course(beside_a_cache);
+    cr_expect(leaks(&line, 4, 0, &verdict));
+    line = course(cleared_now_and_then);
+    cr_expect_not(leaks(&line, 4, 0, &verdict));
+    line = course(cleared_at_last);
+    cr_expect_not(leaks(&line, 4, 0, &verdict));
+    line = course(filled);
+    cr_expect_not(leaks(&line, 4, 0, &verdict));
+    line = course(saturated);
+    cr_expect_not(leaks(&line, 4, 0, &verdict));
+}
+
+/* A standard error of 1000 bytes: 1.96 of them are the margin, and growth of 500 above the limit is half an error. */
+Test(leaks, how_sure_it_is)
+{
+    struct clp_leaks_line line = steady(60, 1000);
     struct clp_leaks_verdict verdict;
 
-    for (int64_t i = 0; i <= 60; i++)
-        live[i] = i / 3 * 4096;
-    cr_expect_not(leaks(&line, 6, 0, &verdict), "exact bytes do not grow so");
+    line.error = 1000;
+    cr_assert(leaks(&line, 0, 59500, &verdict));
+    cr_expect_eq(verdict.margin, 1960);
+    cr_expect_float_eq(verdict.confidence, 0.6915, 1e-4, "%g", verdict.confidence);
+    cr_assert(leaks(&line, 0, 0, &verdict));
+    cr_expect_float_eq(verdict.confidence, 61.0 / 62, 1e-9);
+}
+
+/* 42 samples, and none of them in three of ten sections. Fewer sections all have some. */
+Test(leaks, where_samples_are_thin_sections_are_long)
+{
+    struct clp_leaks_line line = steady(60, 0);
+    struct clp_leaks_verdict verdict;
+
+    for (int64_t i = 1; i <= 60; i++)
+        live[i] = live[i - 1] + (i <= 6 || (i > 30 && i <= 36) || i > 54 ? 0 : 4096);
+    cr_expect_not(leaks(&line, 0, 0, &verdict), "exact bytes do not grow so");
     line.sample = 4096;
-    cr_assert(leaks(&line, 6, 0, &verdict));
-    cr_expect_float_eq(verdict.slope, 4096 / 3.0, 100);
-    cr_expect_float_eq((double)verdict.growth, 54 / 3 * 4096, 3 * 4096);
-    line = steady(8, 1000);
-    line.sample = 100000;
-    cr_expect(leaks(&line, 3, 0, &verdict), "too few to be joined");
-}
-
-/* Where their number is odd, one of them is left out; those that are joined are two for all that. */
-Test(leaks, joined_epochs_have_the_slope_of_two)
-{
-    for (size_t epochs = 16; epochs <= CLP_LEAKS_MOST_EPOCHS; epochs++) {
-        struct clp_leaks_line line = steady(epochs, 65536);
-        struct clp_leaks_verdict verdict;
-        line.sample = 65536;
-        cr_assert(leaks(&line, 5, 0, &verdict), "%zu", epochs);
-        cr_assert_float_eq(verdict.slope, 65536, 1e-6, "%zu: %g", epochs, verdict.slope);
-    }
+    cr_assert(leaks(&line, 0, 0, &verdict));
+    cr_expect_eq(verdict.growth, 42 * 4096);
 }
 
 Test(leaks, usual_rules)
@@ -146,7 +166,7 @@ static int64_t lost[CLP_LEAKS_MOST_EPOCHS + 1];
 
 /* The room of a thing into which each epoch puts 1000 bytes until it is `full`: when they do not fit any
  * more, it becomes `factor` times as large as it must be. */
-static struct clp_leaks_thing filled(size_t epochs, size_t full, double factor)
+static struct clp_leaks_thing thing_filled(size_t epochs, size_t full, double factor)
 {
     live[0] = 0;
     for (size_t i = 1; i <= epochs; i++) {
@@ -172,7 +192,7 @@ Test(leaks, a_thing_grows_in_steps_that_become_rarer)
 
     for (size_t i = 0; i < 3; i++)
         for (size_t epochs = 8; epochs <= 64; epochs += 4) {
-            struct clp_leaks_thing thing = filled(epochs, 1000, factors[i]);
+            struct clp_leaks_thing thing = thing_filled(epochs, 1000, factors[i]);
             cr_assert(thing_leaks(&thing, 3, 0, &verdict), "%g, %zu", factors[i], epochs);
             cr_assert_float_eq(verdict.slope, 1000, 300, "%g, %zu", factors[i], epochs);
         }
@@ -185,32 +205,32 @@ Test(leaks, a_thing_that_is_full_does_not_leak)
 
     for (size_t i = 0; i < 3; i++)
         for (size_t full = 1; full <= 31; full++) {
-            struct clp_leaks_thing thing = filled(64, full, factors[i]);
+            struct clp_leaks_thing thing = thing_filled(64, full, factors[i]);
             cr_assert_not(thing_leaks(&thing, 6, 0, &verdict), "%g, %zu", factors[i], full);
         }
-    struct clp_leaks_thing thing = filled(64, 45, 1.125);
+    struct clp_leaks_thing thing = thing_filled(64, 45, 1.125);
     cr_expect_not(thing_leaks(&thing, 6, 0, &verdict), "its last step is long ago");
-    thing = filled(64, 6, 2);
+    thing = thing_filled(64, 6, 2);
     live[64] += 1000000;
     cr_expect_not(thing_leaks(&thing, 6, 0, &verdict), "filled by the warm-up, and once more");
 }
 
 Test(leaks, a_thing_that_shrinks_does_not_leak)
 {
-    struct clp_leaks_thing thing = filled(64, 1000, 1);
+    struct clp_leaks_thing thing = thing_filled(64, 1000, 1);
     struct clp_leaks_verdict verdict;
 
     for (size_t i = 20; i <= 64; i++)
         lost[i] = 2000;
     cr_expect(thing_leaks(&thing, 6, 0, &verdict));
-    cr_expect_float_eq(verdict.confidence, (58 * 56 / 58.0 + 1) / 60, 1e-9);
+    cr_expect_float_eq(verdict.confidence, 59 / 60.0, 1e-9);
     for (size_t i = 20; i <= 64; i++)
         lost[i] = 4000;
     cr_expect_not(thing_leaks(&thing, 6, 0, &verdict), "54 of 58 are below 95 %%");
     for (size_t i = 0; i <= 64; i++)
         lost[i] = 4000;
     cr_expect(thing_leaks(&thing, 6, 0, &verdict), "that was before or in the warm-up");
-    thing = filled(64, 1000, 2);
+    thing = thing_filled(64, 1000, 2);
     lost[64] = 1;
     cr_expect_not(thing_leaks(&thing, 6, 0, &verdict), "few steps, and not all was kept");
     lost[64] = 1000000;
@@ -219,7 +239,7 @@ Test(leaks, a_thing_that_shrinks_does_not_leak)
 
 Test(leaks, a_thing_has_the_limits_of_a_line)
 {
-    struct clp_leaks_thing thing = filled(13, 1000, 1);
+    struct clp_leaks_thing thing = thing_filled(13, 1000, 1);
     struct clp_leaks_verdict verdict;
 
     cr_expect(thing_leaks(&thing, 3, 9999, &verdict));

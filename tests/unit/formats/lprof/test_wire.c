@@ -75,7 +75,7 @@ static void fill_functions(struct clp_profile *to)
     some = (struct clp_measures){.hits = 1};
     cr_assert_eq(clp_profile_add_line(to, f, 70000, &some), CLP_OK);
     struct clp_profile_leak leak = {.line = 7, .bytes = UINT64_MAX, .bytes_per_call = 0.5,
-                                    .bytes_per_second = 1e300, .confidence = 0.95,
+                                    .bytes_per_second = 1e300, .confidence = 0.95, .margin = 7, .at_end = true,
                                     .held_by = (char[]){"a\xc3\xa9.b: list, 3 items"}};
     cr_assert_eq(clp_profile_add_leak(to, f, &leak), CLP_OK);
     leak = (struct clp_profile_leak){.line = 3, .bytes = 1};
@@ -727,6 +727,10 @@ static const struct bad bad_files[] = {
     BAD(LEAK("\xff", "\x00", RATES("\x00")), LEFT_OUT, "a leak holds"),
     BAD(LEAK("\x00", "\xff", RATES("\x00")), LEFT_OUT, "a leak holds"),
     BAD(LEAK("\x00", "\x00", RATES("\xca\x7f\xc0\x00\x00")), LEFT_OUT, "a leak holds"),
+    BAD(LEAKS("\x91\x86" "\xa4" "line" "\x00" "\xa5" "bytes" "\x00" RATES("\x00") "\xa6" "margin" "\xff"),
+        LEFT_OUT, "not a number in its range"),
+    BAD(LEAKS("\x91\x86" "\xa4" "line" "\x00" "\xa5" "bytes" "\x00" RATES("\x00") "\xa6" "at_end" "\x01"),
+        LEFT_OUT, "not a truth value"),
     BAD(LEAKS("\x91\x86" "\xa4" "line" "\x00" "\xa5" "bytes" "\x00" RATES("\x00") "\xa7" "held_by" "\x00"),
         LEFT_OUT, "\"held_by\" of a leak"),
     BAD(LEAKS("\x91\x86" "\xa4" "line" "\x00" "\xa5" "bytes" "\x00" RATES("\x00") "\xa7" "held_by" "\xa1\x00"),
