@@ -2,6 +2,8 @@
 #include "epochs.h"
 #include <string.h>
 
+#define FIRST_LOOK 64
+
 bool clp_epochs_is_named(const char *wanted, const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -15,6 +17,7 @@ void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted)
     epochs->warmups = wanted->warmups;
     epochs->limit = wanted->limit;
     memset(epochs->bodies, 0, sizeof epochs->bodies);
+    epochs->next_look = FIRST_LOOK;
     __atomic_store_n(&epochs->period, wanted->period, __ATOMIC_RELAXED);
     __atomic_store_n(&epochs->next, wanted->next, __ATOMIC_RELAXED);
     __atomic_store_n(&epochs->kind, wanted->kind, __ATOMIC_RELEASE); /* last: the others are set by then */
@@ -44,16 +47,15 @@ static struct clp_epochs_body *place_of(struct clp_epochs *epochs, const void *b
     return &epochs->bodies[hash >> 56];
 }
 
-void clp_epochs_note_return(struct clp_epochs *epochs, const void *body)
+bool clp_epochs_note_return(struct clp_epochs *epochs, const void *body)
 {
     struct clp_epochs_body *place = place_of(epochs, body);
     uint32_t all = epochs->heap->progress, within = all - place->progress;
 
     if (place->body != body)
-        return;
+        return false;
     place->body = NULL;
-    if (within >= clp_leaks_needed(0) && within >= all / 2)
-        clp_heap_mark(epochs->heap, CLP_HEAP_RETURNED);
+    return within >= clp_leaks_needed(0) && within >= all / 2 && clp_heap_mark(epochs->heap, CLP_HEAP_RETURNED);
 }
 
 void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
@@ -69,6 +71,10 @@ void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions 
         clp_epochs_look_at_time(epochs);
     else if (clp_epochs_is_named(epochs->name, functions->items[function].name))
         clp_heap_tick(epochs->heap);
+    if (CLP_UNLIKELY(epochs->heap->progress >= epochs->next_look)) {
+        epochs->next_look = epochs->heap->progress + epochs->heap->progress / 8;
+        epochs->due = true;
+    }
 }
 
 void clp_epochs_checkpoint(struct clp_epochs *epochs)

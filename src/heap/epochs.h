@@ -38,6 +38,8 @@ struct clp_epochs {
     const struct clp_clock *clock; /* borrowed, likewise */
     /* Those that run longest: a hash table in which the first comer has the place until it returns. */
     struct clp_epochs_body bodies[CLP_EPOCHS_BODIES];
+    uint32_t next_look; /* when this progress is made, it is time to look for leaks .. */
+    bool due;           /* .. which the caller does then */
 };
 
 /* Copies all of `wanted` but `heap` and `clock`, and forgets the bodies. */
@@ -46,13 +48,13 @@ void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted);
 /* Does a user who says `wanted` mean the function with this qualified name? "f" means f and C.f, too. */
 bool clp_epochs_is_named(const char *wanted, const char *name);
 
-/* A selected function is called, whose body has this identity. */
+/* A selected function is called, whose body has this identity. Sets `due` after each eighth of the progress. */
 void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
                           uint32_t function, const void *body);
 
 /* The body returns, or an exception leaves it. Its local variables are still there. If most of the progress was made
- * in it, this may be the end of the program. */
-void clp_epochs_note_return(struct clp_epochs *epochs, const void *body);
+ * in it, this may be the end of the program: returns true. */
+bool clp_epochs_note_return(struct clp_epochs *epochs, const void *body);
 
 /* Do epochs end by time? Any thread may ask, to save a call of clp_epochs_look_at_time. */
 static inline bool clp_epochs_go_by_time(const struct clp_epochs *epochs)

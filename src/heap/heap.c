@@ -747,6 +747,24 @@ void clp_heap_finish(struct clp_heap *heap)
     give_hold(heap, locked);
 }
 
+void clp_heap_note_holder(struct clp_heap *heap, uint32_t owner, const char *text)
+{
+    struct clp_heap_trail *trail = heap->owners[owner]->trail;
+    bool locked;
+
+    if (trail == NULL || (trail->held_by != NULL && strcmp(trail->held_by, text) == 0) || !take_hold(heap, &locked))
+        return;
+    char *copy = clp_mem_copy_text(&heap->arena.mem, text, strlen(text));
+    if (copy != NULL)
+        trail->held_by = copy; /* the arena keeps the old one, too */
+    give_hold(heap, locked);
+}
+
+const struct clp_heap_clock *clp_heap_clock_of(const struct clp_heap *heap, const struct clp_heap_line *line)
+{
+    return clock_of_line((struct clp_heap *)heap, line);
+}
+
 /* ---- the end of the program ---- */
 
 /* What is alive of the line, with what no selected line has freed since its last call. */
@@ -764,21 +782,24 @@ static void mark_lines(struct clp_heap *heap, const struct clp_heap_function *fu
             function->lines[i].trail->at_mark = alive_with_left(heap, &function->lines[i]);
 }
 
-void clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end)
+bool clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end)
 {
     bool locked;
 
     if (!take_hold(heap, &locked))
-        return;
+        return false;
     bool fresh = heap->end != CLP_HEAP_RUNS && heap->progress - heap->marked <= heap->marked / FRESH;
-    if (!fresh && !clp_heap_is_over(heap)) {
+    bool marks = !fresh && !clp_heap_is_over(heap);
+    if (marks) {
         for (size_t i = 0; i < heap->function_room; i++)
             mark_lines(heap, &heap->functions[i]);
         heap->marked = heap->progress;
+        heap->weighed = false;
     }
     if (heap->end < end)
         heap->end = end;
     give_hold(heap, locked);
+    return marks;
 }
 
 /* ---- life ---- */

@@ -135,6 +135,7 @@ struct clp_heap_trail {
     int64_t left;      /* bytes that no selected line has freed in the call that began at .. */
     uint32_t left_at;  /* .. this progress */
     int64_t at_mark;   /* bytes that were alive at the last mark */
+    char *held_by;     /* who held the line's memory when it was searched for last (cpython/memory/holders.h), or NULL */
     double variance;   /* of the estimate of the bytes that are alive; set when a verdict is made */
     const void *newest; /* NULL: none */
     uint64_t least_bytes;
@@ -194,6 +195,7 @@ struct clp_heap {
     uint32_t progress;
     enum clp_heap_end end;
     uint32_t marked;   /* the progress at the last mark */
+    bool weighed;      /* the variances of lines are those at the last mark */
     int64_t live, peak;
     uint64_t peak_number;
     uint64_t seeds; /* the last seed of random numbers that a thread got; atomic, and may be set at the start */
@@ -276,11 +278,17 @@ void clp_heap_tick(struct clp_heap *heap);
 
 /* Notes what is alive, because the program ends. A function in which most of the progress was made returns
  * (CLP_HEAP_RETURNED), or the program's last line has run (CLP_HEAP_ENDED). A mark is kept if hardly anything has
- * happened since. */
-void clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end);
+ * happened since. Returns whether this is a new one. */
+bool clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end);
 
 /* Ends the last epochs. */
 void clp_heap_finish(struct clp_heap *heap);
+
+/* Keeps who holds the memory of the line with this number, as text. Without memory nothing is kept. */
+void clp_heap_note_holder(struct clp_heap *heap, uint32_t owner, const char *text);
+
+/* Returns the clock of the line's epochs so far: that of its function, of the line itself, or of all. */
+const struct clp_heap_clock *clp_heap_clock_of(const struct clp_heap *heap, const struct clp_heap_line *line);
 
 /* Has the program's last line run? */
 static inline bool clp_heap_is_over(const struct clp_heap *heap)

@@ -107,16 +107,13 @@ struct past {
     bool by_runs;
 };
 
-static struct past past_of(const struct clp_heap *heap, size_t function, const struct clp_heap_line *line)
+static struct past past_of(const struct clp_heap *heap, const struct clp_heap_line *line)
 {
     const struct clp_heap_runs *runs = line->trail->runs;
-    const struct clp_heap_clock *calls = &heap->functions[function].clock;
+    const struct clp_heap_clock *clock = clp_heap_clock_of(heap, line);
+    bool by_runs = runs != NULL && clock == &runs->clock;
 
-    if (heap->epochs == CLP_HEAP_BY_ONE)
-        return (struct past){&heap->clock, line->trail->live, false};
-    if (runs != NULL && calls->calls < clp_leaks_needed(0))
-        return (struct past){&runs->clock, runs->live, true};
-    return (struct past){calls, line->trail->live, false};
+    return (struct past){clock, by_runs ? runs->live : line->trail->live, by_runs};
 }
 
 static struct clp_leaks_rule rule_for(const struct clp_heap *heap,
@@ -155,9 +152,12 @@ static void add_variance(void *data, const struct clp_shadow_slot *slot)
     trail->variance += weight * (weight - bytes);
 }
 
-/* Starts at 0, because a table may be judged several times. */
+/* Starts at 0, because a table may be judged several times. When the program is over, those at the mark stay. */
 static void find_variances(struct clp_heap *heap)
 {
+    if (clp_heap_is_over(heap) && heap->weighed)
+        return;
+    heap->weighed = true;
     for (size_t i = 1; i < heap->owner_count; i++)
         if (heap->owners[i]->trail != NULL)
             heap->owners[i]->trail->variance = 0;
@@ -183,11 +183,11 @@ static double per_execution(const struct clp_heap_runs *runs, double per_run)
 }
 
 /* *leak is filled where the line leaks. */
-static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judging *judging, size_t function,
+static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judging *judging,
                        const struct clp_heap_line *line, struct clp_profile_leak *leak)
 {
     const struct clp_heap_trail *trail = line->trail;
-    struct past past = past_of(heap, function, line);
+    struct past past = past_of(heap, line);
     struct clp_leaks_rule rule = rule_for(heap, judging, past.clock);
     struct clp_leaks_line history = {past.live, past.clock->epochs, (int64_t)heap->interval, sqrt(trail->variance)};
     struct clp_leaks_thing thing = {trail->stretched_by, trail->lost_by, past.clock->epochs};
@@ -275,7 +275,7 @@ static clp_status judge_function(const struct clp_heap *heap,
     for (uint32_t i = 0; i < from->line_count && status == CLP_OK; i++) {
         struct clp_profile_leak leak = {.line = functions->items[number].lines[i]};
         if (from->lines[i].trail != NULL &&
-            judge_line(heap, judging, number, &from->lines[i], &leak))
+            judge_line(heap, judging, &from->lines[i], &leak))
             status = clp_profile_add_leak(profile, into, &leak);
     }
     if (status == CLP_OK)

@@ -4,9 +4,9 @@
 #include "reach.h"
 #include "base/buf.h"
 #include "cpython/compat/raised.h"
+#include <stdlib.h>
 #include <string.h>
 
-#define MOST_STEPS 2000000 /* references that are followed: under a second, if most of them miss the caches */
 #define MOST_LEAKS 64      /* of which the holders are told */
 #define SHOWN_STEPS 5      /* of a long way: these, and the last one */
 #define NAME_BYTES 100     /* of a name that is shown */
@@ -18,11 +18,12 @@
 struct survivor {
     uint32_t place; /* in reach.items */
     uint32_t leak;
+    uint32_t epoch;  /* of the line, in which it was allocated */
     int64_t bytes;
 };
 
 struct search {
-    const struct clp_heap *heap;
+    struct clp_heap *heap;
     struct clp_mem *mem;
     struct clp_profile_leak *leaks[MOST_LEAKS];
     size_t leak_count;
@@ -31,6 +32,18 @@ struct search {
     size_t survivor_count, survivor_room;
     int64_t *weights; /* of a leak's survivors below each item of reach; reach.count of them */
 };
+
+/* The epoch of the line in which the block was allocated. One that has grown is as new as can be. */
+static uint32_t epoch_of(const struct search *search, uint32_t leak, const struct clp_shadow_slot *slot)
+{
+    const struct clp_heap_clock *clock =
+        clp_heap_clock_of(search->heap, search->heap->owners[search->leaks[leak]->owner]);
+    uint32_t epoch = 0;
+
+    while (epoch < clock->epochs && (slot->stretched || slot->born >= clock->at[epoch + 1]))
+        epoch++;
+    return epoch;
+}
 
 /* Returns the leak to whose line the block belongs; MOST_LEAKS when there is none. */
 static uint32_t leak_of(const struct search *search, const struct clp_shadow_slot *slot)
@@ -56,7 +69,7 @@ static bool add_block(struct search *search, uint32_t place, const struct clp_sh
         search->survivors = survivors;
     }
     search->survivors[search->survivor_count++] =
-        (struct survivor){place, leak, clp_heap_weight(search->heap, clp_heap_slot_bytes(slot), slot->level).bytes};
+        (struct survivor){place, leak, epoch_of(search, leak, slot), clp_heap_weight(search->heap, clp_heap_slot_bytes(slot), slot->level).bytes};
     return true;
 }
 
@@ -112,6 +125,54 @@ static bool find_survivors(struct search *search)
 
 /* ---- who holds most of it ---- */
 
+static int compare(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* Sets the weights to the bytes of the leak's survivors, and returns their sum. What the line has made in its warm-up
+ * does not count, and what it has made in one epoch counts twice as much as in a middle one at most: what grows over
+ * the epochs is wanted, not what was filled at once. */
+static int64_t weigh(struct search *search, uint32_t leak)
+{
+    const struct clp_heap_clock *clock =
+        clp_heap_clock_of(search->heap, search->heap->owners[search->leaks[leak]->owner]);
+    int64_t sums[CLP_LEAKS_MOST_EPOCHS + 1] = {0}, sorted[CLP_LEAKS_MOST_EPOCHS + 1], all = 0;
+    size_t first = clp_leaks_warmups(clock->epochs), count = 0;
+
+    memset(search->weights, 0, search->reach.count * sizeof *search->weights);
+    for (size_t i = 0; i < search->survivor_count; i++)
+        if (search->survivors[i].leak == leak)
+            sums[search->survivors[i].epoch] += search->survivors[i].bytes;
+    for (size_t i = first; i <= clock->epochs; i++)
+        if (sums[i] != 0)
+            sorted[count++] = sums[i];
+    qsort(sorted, count, sizeof *sorted, compare);
+    for (size_t i = 0; i < search->survivor_count && count != 0; i++) {
+        const struct survivor *survivor = &search->survivors[i];
+        if (survivor->leak != leak || survivor->epoch < first)
+            continue;
+        int64_t most = 2 * sorted[count / 2], sum = sums[survivor->epoch];
+        int64_t weight = sum <= most ? survivor->bytes : (int64_t)((double)survivor->bytes * (double)most / (double)sum);
+        search->weights[survivor->place] += weight;
+        all += weight;
+    }
+    return all;
+}
+
+/* Was so much of the line's memory found that a holder can be told? */
+static bool is_found(const struct search *search, uint32_t leak)
+{
+    int64_t found = 0;
+
+    for (size_t i = 0; i < search->survivor_count; i++)
+        if (search->survivors[i].leak == leak)
+            found += search->survivors[i].bytes;
+    return found >= search->heap->owners[search->leaks[leak]->owner]->live / LEAST_FOUND;
+}
+
 /* Returns the deepest object on the way to more than half of the bytes. Where they lie apart, it is on the way to most
  * of them. CLP_REACH_NONE: too little hangs on any object. A queue that was emptied may still have a block that the line
  * has made, and CPython gives memory of freed objects to other lines without telling the table of live blocks. */
@@ -119,18 +180,8 @@ static uint32_t find_holder(struct search *search, uint32_t leak)
 {
     const struct clp_reached *items = search->reach.items;
     uint32_t holder = CLP_REACH_NONE, heaviest = CLP_REACH_NONE;
-    int64_t all = 0;
+    int64_t all = is_found(search, leak) ? weigh(search, leak) : 0;
 
-    memset(search->weights, 0, search->reach.count * sizeof *search->weights);
-    for (size_t i = 0; i < search->survivor_count; i++) {
-        const struct survivor *survivor = &search->survivors[i];
-        if (survivor->leak != leak)
-            continue;
-        search->weights[survivor->place] += survivor->bytes;
-        all += survivor->bytes;
-    }
-    if (all < search->heap->owners[search->leaks[leak]->owner]->live / LEAST_FOUND)
-        all = 0;
     for (size_t i = search->reach.count; all != 0 && i-- > 0;) { /* a parent stands before what is reached from it */
         int64_t weight = search->weights[i];
         if (items[i].parent != CLP_REACH_NONE)
@@ -330,20 +381,40 @@ static void add_reason(const struct search *search, struct clp_buf *out)
     else if (clp_reach_gave_up(&search->reach))
         clp_buf_add_format(out, "(not found: the search was given up after %zu objects)", search->reach.count);
     else
-        clp_buf_add_text(out, "(not found: C code, garbage, or a variable of a function that runs)");
+        clp_buf_add_format(out, "(not found among %zu objects that modules, classes, threads and running functions hold: "
+                                "C code holds it, or it waits for the garbage collector)", search->reach.count);
+}
+
+/* Appends who holds the leak's memory, or why that is not known. What the search has found is kept in the table, for a
+ * later time when nothing is found any more. */
+static clp_status add_answer(struct search *search, uint32_t leak, struct clp_buf *text)
+{
+    const struct clp_profile_leak *verdict = search->leaks[leak];
+    const char *before = search->heap->owners[verdict->owner]->trail->held_by;
+    bool searched = search->weights != NULL && !verdict->at_end; /* what is left then is not what has grown */
+    uint32_t holder = searched ? find_holder(search, leak) : CLP_REACH_NONE;
+
+    if (holder != CLP_REACH_NONE) {
+        clp_status status = add_holder(search, text, holder);
+        if (status == CLP_OK)
+            clp_heap_note_holder(search->heap, verdict->owner, clp_buf_text(text));
+        return status;
+    }
+    if (before != NULL)
+        clp_buf_add_text(text, before);
+    else if (verdict->at_end)
+        clp_buf_add_text(text, "(not searched: it was freed before)");
+    else
+        add_reason(search, text);
+    return CLP_OK;
 }
 
 static clp_status tell(struct search *search, uint32_t leak)
 {
     struct clp_buf text;
-    uint32_t holder = search->weights != NULL ? find_holder(search, leak) : CLP_REACH_NONE;
 
     clp_buf_init(&text, search->mem);
-    clp_status status = CLP_OK;
-    if (holder != CLP_REACH_NONE)
-        status = add_holder(search, &text, holder);
-    else
-        add_reason(search, &text);
+    clp_status status = add_answer(search, leak, &text);
     if (text.failed)
         status = CLP_NO_MEMORY;
     if (status == CLP_OK)
@@ -364,11 +435,11 @@ static void take_leaks(struct search *search, struct clp_profile *profile)
         }
 }
 
-static clp_status search_and_tell(struct search *search)
+static clp_status search_and_tell(struct search *search, size_t most)
 {
     clp_status status = CLP_OK;
 
-    clp_reach_search(&search->reach, search->mem, MOST_STEPS);
+    clp_reach_search(&search->reach, search->mem, most);
     if (search->reach.status == CLP_OK && find_survivors(search))
         search->weights = clp_mem_alloc(search->mem, search->reach.count, sizeof *search->weights);
     for (size_t i = 0; i < search->leak_count && status == CLP_OK; i++)
@@ -381,7 +452,7 @@ static clp_status search_and_tell(struct search *search)
     return status;
 }
 
-clp_status clp_holders_find(const struct clp_heap *heap, struct clp_profile *profile)
+clp_status clp_holders_find(struct clp_heap *heap, size_t most, struct clp_profile *profile)
 {
     struct search search = {.heap = heap, .mem = profile->mem};
 
@@ -391,7 +462,7 @@ clp_status clp_holders_find(const struct clp_heap *heap, struct clp_profile *pro
     uint32_t busy = clp_hooks_pause();
     struct clp_raised raised = clp_raised_take();
     int collected = PyGC_Disable(); /* a collection would free objects, and run finalizers */
-    clp_status status = search_and_tell(&search);
+    clp_status status = search_and_tell(&search, most);
     if (collected)
         (void)PyGC_Enable();
     clp_raised_give(raised);

@@ -11,8 +11,11 @@
 #include "heap/heap.h"
 #include "profile/profile.h"
 
-/* Sets held_by of the leaks that were just judged (clp_heap_judge), and forgets their owners. Without memory, or where
- * the search was given up, it says so instead. CLP_NO_MEMORY: not even that. */
-clp_status clp_holders_find(const struct clp_heap *heap, struct clp_profile *profile);
+/* References that are followed at the end of a run: under a second, if most of them miss the caches. */
+#define CLP_HOLDERS_STEPS 2000000
+
+/* Sets held_by of the leaks that were just judged (clp_heap_judge), and forgets their owners. The search follows `most`
+ * references. If it finds nothing, an earlier answer of the run is given. Without any, it says why. CLP_NO_MEMORY: not even that. */
+clp_status clp_holders_find(struct clp_heap *heap, size_t most, struct clp_profile *profile);
 
 #endif

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "reach.h"
 
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+#define Py_BUILD_CORE 1 /* for the frames of running functions */
+#include <internal/pycore_frame.h>
+#endif
+
 /* ---- the objects that were reached ---- */
 
 static size_t slot_of(const struct clp_reach *reach, const PyObject *object)
@@ -113,16 +118,6 @@ static void add_modules(struct clp_reach *reach)
     add_modules_called(reach, modules, NULL);
 }
 
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
-
-static void add_frames(struct clp_reach *reach, PyThreadState *thread)
-{
-    (void)reach; /* variables can only be read by changing the frame */
-    (void)thread;
-}
-
-#else
-
 /* Adds a root that no module has, unless it was reached before. */
 static void add_local(struct clp_reach *reach, PyObject *object, const struct clp_reach_local *local)
 {
@@ -143,6 +138,21 @@ static void add_local(struct clp_reach *reach, PyObject *object, const struct cl
     reach->locals[reach->local_count] = *local;
     reach->locals[reach->local_count++].place = (uint32_t)before;
 }
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+
+/* A frame object would change the frame that it is made for, so the frame itself is read. */
+static void add_frames(struct clp_reach *reach, PyThreadState *thread)
+{
+    for (struct _PyInterpreterFrame *frame = thread->cframe->current_frame; frame != NULL; frame = frame->previous) {
+        PyCodeObject *code = frame->f_code;
+        for (int i = 0; i < code->co_nlocalsplus && !_PyFrame_IsIncomplete(frame); i++)
+            add_local(reach, frame->localsplus[i], &(struct clp_reach_local){
+                .code = (PyObject *)code, .name = PyTuple_GET_ITEM(code->co_localsplusnames, i)});
+    }
+}
+
+#else
 
 #if PY_VERSION_HEX >= 0x030C0000
 /* Adds the variables of one kind. Their names belong to the code object, which the frame keeps. */

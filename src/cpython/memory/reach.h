@@ -4,8 +4,7 @@
  * shortest way. No Python code runs, nothing of the program is changed, and no object is kept alive: the interpreter's
  * lock is held all the time, and all pointers are borrowed.
  *
- * What C code holds without showing it to the collector is not found, and neither are the local variables of running
- * functions on CPython 3.11, which has no way to read them without changing the frame. */
+ * What C code holds without showing it to the collector is not found. */
 #ifndef CLP_REACH_H
 #define CLP_REACH_H
 

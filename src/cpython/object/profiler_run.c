@@ -5,6 +5,7 @@
 #include "profile/snapshot.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/recorder/heap_table.h"
+#include "cpython/recorder/leak_looks.h"
 #include "cpython/recorder/line_log.h"
 #include "cpython/recorder/names.h"
 #include "cpython/memory/holders.h"
@@ -303,7 +304,7 @@ void clp_profiler_stop(PyObject *profiler)
 void clp_profiler_mark_end(PyObject *profiler)
 {
     if (clp_profiler_of(profiler)->has_heap)
-        clp_heap_table_mark_end(clp_process_recorder());
+        clp_leak_looks_end(clp_process_recorder());
 }
 
 size_t clp_profiler_function_count(PyObject *profiler)
@@ -442,16 +443,9 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
 /* Sets what the epochs are, in the words of --leaks. */
 static clp_status fill_epoch(const struct clp_recorder *recorder, struct clp_profile *profile)
 {
-    const struct clp_epochs *epochs = &recorder->epochs;
-    char seconds[32];
+    char seconds[CLP_EPOCH_SECONDS];
 
-    snprintf(seconds, sizeof seconds, "%.6g", (double)epochs->period * recorder->clock.rough_nanos * 1e-9);
-    return clp_profile_set_text(profile, &profile->meta.leak_epoch,
-                                epochs->kind == CLP_EPOCHS_NONE          ? NULL
-                                : epochs->kind == CLP_EPOCHS_CALLS       ? "calls"
-                                : epochs->kind == CLP_EPOCHS_CHECKPOINTS ? "checkpoints"
-                                : epochs->kind == CLP_EPOCHS_NAMED       ? epochs->name
-                                                                         : seconds);
+    return clp_profile_set_text(profile, &profile->meta.leak_epoch, clp_heap_table_epoch(recorder, seconds));
 }
 
 /* Adds the numbers of live blocks. Where the hooks were lost, the table holds blocks that are long gone, so
@@ -471,7 +465,7 @@ static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile 
         status = fill_epoch(recorder, profile);
     if (status == CLP_OK)
         status = clp_heap_judge(recorder->heap, &scope, &judging, profile);
-    return status == CLP_OK ? clp_holders_find(recorder->heap, profile) : status;
+    return status == CLP_OK ? clp_holders_find(recorder->heap, CLP_HOLDERS_STEPS, profile) : status;
 }
 
 static clp_status take_view(const struct clp_code_window *window, struct clp_profile *profile)

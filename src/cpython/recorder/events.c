@@ -2,6 +2,7 @@
 #include "events.h"
 #include "callers.h"
 #include "engine/stacks.h"
+#include "leak_looks.h"
 #include "names.h"
 #include "own_work.h"
 
@@ -44,6 +45,23 @@ static struct clp_activation *enter(const struct clp_selected *selected,
     return activation;
 }
 
+void clp_recorder_note_return(struct clp_thread *thread)
+{
+    struct clp_recorder *recorder = clp_recorder_of(thread);
+    const void *body = thread->top->frame != NULL ? thread->top->frame : (const void *)thread->top;
+
+    if (recorder->watches_calls && clp_epochs_note_return(&recorder->epochs, body))
+        clp_leak_looks_look(recorder, true);
+}
+
+/* Does what is due after an event that has entered a body. */
+static void after_entry(struct clp_recorder *recorder, struct clp_thread *thread)
+{
+    if (CLP_UNLIKELY(recorder->epochs.due))
+        clp_leak_looks_look(recorder, false);
+    clp_callers_note(recorder, thread);
+}
+
 void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *thread,
                         const void *frame)
 {
@@ -51,7 +69,7 @@ void clp_recorder_enter(const struct clp_selected *selected, struct clp_thread *
 
     (void)enter(selected, thread, frame, &moment);
     clp_recorder_end(thread, moment);
-    clp_callers_note(selected->recorder, thread);
+    after_entry(selected->recorder, thread);
 }
 
 void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thread *thread,
@@ -62,22 +80,14 @@ void clp_recorder_enter_line(const struct clp_selected *selected, struct clp_thr
     if (enter(selected, thread, frame, &moment) != NULL)
         clp_engine_line(thread, line, moment.now);
     clp_recorder_end(thread, moment);
-    clp_callers_note(selected->recorder, thread);
-}
-
-void clp_recorder_note_return(struct clp_thread *thread)
-{
-    struct clp_recorder *recorder = clp_recorder_of(thread);
-
-    if (recorder->watches_calls)
-        clp_epochs_note_return(&recorder->epochs, thread->top->frame != NULL ? thread->top->frame : thread->top);
+    after_entry(selected->recorder, thread);
 }
 
 void clp_recorder_leave(struct clp_thread *thread)
 {
+    clp_recorder_note_return(thread);
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
 
-    clp_recorder_note_return(thread);
     clp_engine_leave(thread, moment.now);
     clp_recorder_of(thread)->blocks.lifted = false; /* those blocks were of a body that is gone */
     clp_recorder_end(thread, moment);
@@ -85,9 +95,9 @@ void clp_recorder_leave(struct clp_thread *thread)
 
 void clp_recorder_last_line(struct clp_thread *thread, int32_t line)
 {
+    clp_recorder_note_return(thread);
     struct clp_moment moment = clp_recorder_begin(clp_recorder_of(thread), thread);
 
-    clp_recorder_note_return(thread);
     clp_engine_last_line(thread, line, moment.now);
     clp_recorder_of(thread)->blocks.lifted = false;
     clp_recorder_end(thread, moment);

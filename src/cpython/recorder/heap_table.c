@@ -2,6 +2,7 @@
 #include "heap_table.h"
 #include "cpython/memory/hooks.h"
 #include "recorder.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,8 @@ static bool start_table(struct clp_recorder *recorder, uint64_t interval, const 
     set_epochs(recorder, &wanted);
     if (!make_table(recorder, interval))
         return false;
+    recorder->looks.start = clp_clock_read(&recorder->clock);
+    recorder->looks.used = 0;
     clp_recorder_watch_calls(recorder, recorder->epochs.kind == CLP_EPOCHS_CALLS ||
                                            recorder->epochs.kind == CLP_EPOCHS_NAMED ||
                                            recorder->epochs.kind == CLP_EPOCHS_SECONDS);
@@ -177,10 +180,16 @@ bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t 
     return false;
 }
 
-void clp_heap_table_mark_end(struct clp_recorder *recorder)
+const char *clp_heap_table_epoch(const struct clp_recorder *recorder, char *seconds)
 {
-    if (recorder->with_heap != 0 && recorder->epochs.kind != CLP_EPOCHS_NONE)
-        clp_heap_mark(recorder->heap, CLP_HEAP_ENDED);
+    const struct clp_epochs *epochs = &recorder->epochs;
+
+    (void)snprintf(seconds, CLP_EPOCH_SECONDS, "%.6g", (double)epochs->period * recorder->clock.rough_nanos * 1e-9);
+    return epochs->kind == CLP_EPOCHS_NONE          ? NULL
+           : epochs->kind == CLP_EPOCHS_CALLS       ? "calls"
+           : epochs->kind == CLP_EPOCHS_CHECKPOINTS ? "checkpoints"
+           : epochs->kind == CLP_EPOCHS_NAMED       ? epochs->name
+                                                    : seconds;
 }
 
 void clp_heap_table_finish(struct clp_recorder *recorder)

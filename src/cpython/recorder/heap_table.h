@@ -23,8 +23,10 @@ bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t 
 /* Only counts blocks from now on, until the table is started again. */
 void clp_heap_table_rest(struct clp_recorder *recorder);
 
-/* The program's last line has run, and what it frees from now on says nothing of leaks. */
-void clp_heap_table_mark_end(struct clp_recorder *recorder);
+#define CLP_EPOCH_SECONDS 32
+
+/* Returns what an epoch is, in the words of --leaks, or NULL if there are none. `seconds` has room for a number. */
+const char *clp_heap_table_epoch(const struct clp_recorder *recorder, char *seconds);
 
 /* Collects all garbage, and ends the last epoch. */
 void clp_heap_table_finish(struct clp_recorder *recorder);

@@ -182,6 +182,10 @@ struct clp_recorder {
     struct clp_heap *heap; /* owned: the table of live blocks, or NULL */
     uint64_t heap_before;  /* blocks that existed before the table */
     struct clp_epochs epochs;
+    struct {
+        uint64_t start; /* ticks */
+        uint64_t used;
+    } looks; /* for leaks (leak_looks.h), since the table of live blocks was started */
     bool watches_calls; /* epochs are told of each call; set by clp_recorder_watch_calls */
     struct clp_clock clock;
     struct clp_proc proc;

@@ -288,6 +288,13 @@ void clp_live_note_command(struct clp_live *live, const char *command)
     add_record(live, (struct clp_live_record){.kind = CLP_LIVE_COMMAND}, parts);
 }
 
+void clp_live_note_looked(struct clp_live *live, const char *record, size_t bytes)
+{
+    const struct part parts[PARTS] = {{record, bytes}};
+
+    add_record(live, (struct clp_live_record){.kind = CLP_LIVE_LEAKS}, parts);
+}
+
 struct clp_history *clp_live_new_history(struct clp_live *live)
 {
     if (live->pages == NULL)

@@ -23,7 +23,7 @@
 #include "engine/threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 22
+#define CLP_LIVE_VERSION 23
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* The head of the file. Its texts end in a 0. */
@@ -67,7 +67,8 @@ struct clp_live_header {
 /* A number that differs where the structures in the chunks have other sizes. */
 uint64_t clp_live_layout(void);
 
-enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN, CLP_LIVE_CALLEE };
+enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN, CLP_LIVE_CALLEE,
+                            CLP_LIVE_LEAKS };
 
 /* The head of a record. Its bytes follow, then zeroes up to a multiple of 8.
  *
@@ -75,6 +76,8 @@ enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMA
  *   text       the text
  *   command    the program's command line, 0
  *   callee     the name of something that lines call, 0; the names come in the order of their numbers
+ *   leaks      struct clp_live_leaks, then for each leak struct clp_live_leak_head and who holds it, 0, padded to 8
+ *              bytes; the last such record counts
  *   own        the number, 4 bytes, of a function that was foreign so far and is now this run's, too */
 struct clp_live_record {
     uint32_t kind;
@@ -91,6 +94,20 @@ struct clp_live_function {
 #define CLP_LIVE_GENERATOR 1u
 #define CLP_LIVE_FOREIGN 2u /* only a view other than the file's has selected it */
 #define CLP_LIVE_INSTRUCTIONS 4u /* a byte for each line says how many instructions run when it begins */
+
+/* What a look for leaks has found. */
+struct clp_live_leaks {
+    uint64_t epochs; /* the most that any line had */
+    char epoch[40];  /* what an epoch is, in the words of --leaks; cut off */
+};
+
+struct clp_live_leak_head {
+    uint32_t function;
+    int32_t line;
+    uint64_t bytes, margin;
+    double per_call, per_second, confidence;
+    uint32_t per_execution, holder; /* bytes of who holds it, with the 0 and the padding */
+};
 
 struct clp_live {
     struct clp_pages *pages;        /* borrowed; NULL: there is no file */
@@ -131,6 +148,7 @@ void clp_live_note_callee(void *listener, const char *name);
 void clp_live_note_own(struct clp_live *live, uint32_t function);
 void clp_live_note_text(struct clp_live *live, uint32_t number, const char *text, size_t bytes);
 void clp_live_note_command(struct clp_live *live, const char *command);
+void clp_live_note_looked(struct clp_live *live, const char *record, size_t bytes); /* see live_leaks.h */
 
 struct clp_history;
 

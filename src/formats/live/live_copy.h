@@ -58,6 +58,8 @@ struct clp_live_reader {
     struct clp_live_list in_flight; /* struct clp_live_in_flight */
     struct clp_live_list calls;     /* struct clp_live_call, ascending by id */
     const char *command;
+    char *leaks; /* the last record of leaks, in the copy; NULL: there is none */
+    size_t leak_bytes;
     struct clp_history *history; /* in the copy; NULL: none was recorded */
     struct clp_engine engine;
     struct clp_views views; /* has one view: of the functions that are the file's own */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "live_profile.h"
+#include "live_leaks.h"
 #include "engine/tallies.h"
 #include "live_threads.h"
 #include "os/proc.h"
@@ -251,6 +252,8 @@ clp_status clp_live_make_profile(struct clp_live_reader *reader, struct clp_prof
         status = mark_in_flight(reader, profile);
     if (status == CLP_OK)
         status = fill_texts(reader, profile);
+    if (status == CLP_OK)
+        status = clp_live_fill_leaks(reader, profile);
     if (status == CLP_OK)
         status = fill_meta(reader, rate, profile);
     return status;

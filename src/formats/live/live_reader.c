@@ -195,6 +195,10 @@ static clp_status read_record(struct clp_live_reader *reader, const struct clp_l
         if (bytes != 0 && at[bytes - 1] == 0)
             reader->command = at;
         return CLP_OK;
+    case CLP_LIVE_LEAKS:
+        reader->leaks = reader->bytes + (at - reader->bytes);
+        reader->leak_bytes = bytes;
+        return CLP_OK;
     case CLP_LIVE_CALLEE:
         return read_callee(reader, at, bytes);
     case CLP_LIVE_OWN:

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "leak_looks.h"
+#include "cpython/memory/holders.h"
+#include "formats/live/live_leaks.h"
+#include "heap/heap_results.h"
+#include "heap_table.h"
+#include "own_work.h"
+#include <string.h>
+
+#define FREE_NANOS 30000000.0 /* which looks may take in any case */
+#define BUDGET 50             /* one part in so many of the time that passes is for looks */
+#define STEP_NANOS 100        /* a reference that is followed takes about so long */
+#define LEAST_STEPS 20000
+
+static double nanos_of(const struct clp_recorder *recorder, uint64_t ticks)
+{
+    return (double)ticks * recorder->clock.rough_nanos;
+}
+
+/* The nanoseconds that are left for looks; negative: more were used. */
+static double budget_left(const struct clp_recorder *recorder)
+{
+    double passed = nanos_of(recorder, clp_clock_read(&recorder->clock) - recorder->looks.start);
+
+    return FREE_NANOS + passed / BUDGET - nanos_of(recorder, recorder->looks.used);
+}
+
+static size_t steps_for(double nanos)
+{
+    double steps = nanos / STEP_NANOS;
+
+    return steps < LEAST_STEPS ? LEAST_STEPS : steps > CLP_HOLDERS_STEPS ? CLP_HOLDERS_STEPS : (size_t)steps;
+}
+
+static size_t count_leaks(const struct clp_profile *profile)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        count += profile->functions[i].leak_count;
+    return count;
+}
+
+/* Takes the leaks out of the profile into *list, which has room for them, with the numbers of their functions. */
+static void list_leaks(const struct clp_heap *heap, const struct clp_profile *profile, struct clp_live_leak *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        for (size_t j = 0; j < profile->functions[i].leak_count; j++, count++)
+            list[count] = (struct clp_live_leak){.function = heap->owners[profile->functions[i].leaks[j].owner]->function,
+                                                 .leak = &profile->functions[i].leaks[j]};
+}
+
+static void look(struct clp_recorder *recorder, struct clp_profile *profile, size_t steps)
+{
+    const struct clp_heap_scope scope = {.functions = &recorder->engine.functions};
+    uint64_t passed = clp_clock_read(&recorder->clock) - recorder->looks.start;
+    const struct clp_heap_judging judging = {.warmups = recorder->epochs.warmups, .limit = recorder->epochs.limit,
+                                             .seconds = nanos_of(recorder, passed) * 1e-9};
+
+    if (clp_heap_judge(recorder->heap, &scope, &judging, profile) != CLP_OK)
+        return;
+    size_t count = count_leaks(profile);
+    struct clp_live_leak *list = clp_mem_alloc(profile->mem, count + 1, sizeof *list);
+    if (list == NULL)
+        return;
+    list_leaks(recorder->heap, profile, list);
+    char seconds[CLP_EPOCH_SECONDS];
+    if (clp_holders_find(recorder->heap, steps, profile) == CLP_OK)
+        clp_live_note_leaks(&recorder->live, list, count, clp_heap_table_epoch(recorder, seconds),
+                            profile->meta.leak_epochs);
+    clp_mem_free(profile->mem, list, count + 1, sizeof *list);
+}
+
+void clp_leak_looks_look(struct clp_recorder *recorder, bool ends)
+{
+    double left = budget_left(recorder);
+    struct clp_mem mem = clp_mem_system();
+    struct clp_profile profile;
+
+    recorder->epochs.due = false;
+    if (left <= 0 && !ends)
+        return;
+    struct clp_own_work work = clp_own_work_begin(recorder);
+    clp_profile_init(&profile, &mem);
+    look(recorder, &profile, ends ? CLP_HOLDERS_STEPS : steps_for(left));
+    clp_profile_clear(&profile);
+    recorder->looks.used += clp_clock_read(&recorder->clock) - work.start;
+    clp_own_work_end(recorder, work);
+}
+
+void clp_leak_looks_end(struct clp_recorder *recorder)
+{
+    if (recorder->with_heap != 0 && recorder->epochs.kind != CLP_EPOCHS_NONE &&
+        clp_heap_mark(recorder->heap, CLP_HEAP_ENDED))
+        clp_leak_looks_look(recorder, true);
+}
