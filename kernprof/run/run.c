@@ -578,7 +578,7 @@ static void leave_to_family(struct clp_run_options *options)
 {
     options->verbosity = -1;
     options->no_preimports = true;
-    options->heap = options->leaks = options->fail_on_leak = NULL;
+    options->heap = NULL; /* live blocks are not in a live file; verdicts on leaks are */
     options->timeline = options->pdb_mmem = options->output_interval = 0;
 }
 

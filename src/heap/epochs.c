@@ -11,13 +11,19 @@ bool clp_epochs_is_named(const char *wanted, const char *name)
     return strcmp(name, wanted) == 0 || (dot != NULL && strcmp(dot + 1, wanted) == 0);
 }
 
+void clp_epochs_forget(struct clp_epochs *epochs)
+{
+    memset(epochs->bodies, 0, sizeof epochs->bodies);
+    epochs->next_look = FIRST_LOOK;
+    epochs->due = false;
+}
+
 void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted)
 {
     epochs->name = wanted->name;
     epochs->warmups = wanted->warmups;
     epochs->limit = wanted->limit;
-    memset(epochs->bodies, 0, sizeof epochs->bodies);
-    epochs->next_look = FIRST_LOOK;
+    clp_epochs_forget(epochs);
     __atomic_store_n(&epochs->period, wanted->period, __ATOMIC_RELAXED);
     __atomic_store_n(&epochs->next, wanted->next, __ATOMIC_RELAXED);
     __atomic_store_n(&epochs->kind, wanted->kind, __ATOMIC_RELEASE); /* last: the others are set by then */

@@ -45,6 +45,9 @@ struct clp_epochs {
 /* Copies all of `wanted` but `heap` and `clock`, and forgets the bodies. */
 void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted);
 
+/* Forgets the bodies that run: the heap was started again. */
+void clp_epochs_forget(struct clp_epochs *epochs);
+
 /* Does a user who says `wanted` mean the function with this qualified name? "f" means f and C.f, too. */
 bool clp_epochs_is_named(const char *wanted, const char *name);
 

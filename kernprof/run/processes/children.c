@@ -51,14 +51,17 @@ static void write_lines(const struct clp_recording *recording)
     clp_profile_clear(&log);
 }
 
-/* Is called when a child of multiprocessing ends, which runs no atexit functions. */
+/* Is called when a child of multiprocessing ends, which runs no atexit functions: the last look for leaks, and the log of
+ * lines. */
 static PyObject *ended(PyObject *capsule, PyObject *nothing)
 {
     const struct clp_recording *recording = PyCapsule_GetPointer(capsule, NULL);
 
     (void)nothing;
-    if (recording != NULL && recording->live.live != NULL && recording->live.process == clp_identity_self())
+    if (recording != NULL && recording->live.live != NULL && recording->live.process == clp_identity_self()) {
+        clp_profiler_mark_end(recording->profiler);
         write_lines(recording);
+    }
     PyErr_Clear();
     Py_RETURN_NONE;
 }
@@ -120,7 +123,8 @@ PyObject *clp_children_callbacks(struct clp_recording *recording)
     PyObject *tuple = capsule != NULL ? PyTuple_New(METHODS) : NULL;
 
     for (size_t i = 0; tuple != NULL && i < METHODS; i++) {
-        bool wanted = methods[i].ml_meth != ended || clp_profiler_logs_lines(recording->profiler);
+        bool wanted = methods[i].ml_meth != ended || clp_profiler_logs_lines(recording->profiler) ||
+                      clp_profiler_seeks_leaks(recording->profiler);
         PyObject *function = wanted ? PyCFunction_New(&methods[i], capsule) : Py_NewRef(Py_None);
         if (function == NULL)
             Py_CLEAR(tuple);
@@ -189,6 +193,7 @@ void clp_children_leave(struct clp_recording *recording)
         return;
     note_name(recording);
     clp_device_time_end(); /* the live file is what is left of a child */
+    clp_profiler_mark_end(recording->profiler);
     if (clp_profiler_function_count(recording->profiler) != 0)
         write_lines(recording);
     if (clp_profiler_function_count(recording->profiler) == 0)

@@ -404,6 +404,8 @@ static clp_status add_answer(struct search *search, uint32_t leak, struct clp_bu
         clp_buf_add_text(text, before);
     else if (verdict->at_end)
         clp_buf_add_text(text, "(not searched: it was freed before)");
+    else if (search->reach.items == NULL && search->reach.status == CLP_OK)
+        clp_buf_add_text(text, "(not searched yet)");
     else
         add_reason(search, text);
     return CLP_OK;
@@ -439,8 +441,9 @@ static clp_status search_and_tell(struct search *search, size_t most)
 {
     clp_status status = CLP_OK;
 
-    clp_reach_search(&search->reach, search->mem, most);
-    if (search->reach.status == CLP_OK && find_survivors(search))
+    if (most != 0)
+        clp_reach_search(&search->reach, search->mem, most);
+    if (most != 0 && search->reach.status == CLP_OK && find_survivors(search))
         search->weights = clp_mem_alloc(search->mem, search->reach.count, sizeof *search->weights);
     for (size_t i = 0; i < search->leak_count && status == CLP_OK; i++)
         status = tell(search, (uint32_t)i);

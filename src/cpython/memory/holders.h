@@ -15,7 +15,7 @@
 #define CLP_HOLDERS_STEPS 2000000
 
 /* Sets held_by of the leaks that were just judged (clp_heap_judge), and forgets their owners. The search follows `most`
- * references. If it finds nothing, an earlier answer of the run is given. Without any, it says why. CLP_NO_MEMORY: not even that. */
+ * references; 0: nothing is searched. If it finds nothing, an earlier answer of the run is given. Without any, it says why. CLP_NO_MEMORY: not even that. */
 clp_status clp_holders_find(struct clp_heap *heap, size_t most, struct clp_profile *profile);
 
 #endif

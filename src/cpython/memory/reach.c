@@ -142,17 +142,50 @@ static void add_local(struct clp_reach *reach, PyObject *object, const struct cl
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
 
 /* A frame object would change the frame that it is made for, so the frame itself is read. */
-static void add_frames(struct clp_reach *reach, PyThreadState *thread)
+typedef struct _PyInterpreterFrame frame_type;
+
+static frame_type *newest_frame(PyThreadState *thread)
 {
-    for (struct _PyInterpreterFrame *frame = thread->cframe->current_frame; frame != NULL; frame = frame->previous) {
-        PyCodeObject *code = frame->f_code;
-        for (int i = 0; i < code->co_nlocalsplus && !_PyFrame_IsIncomplete(frame); i++)
-            add_local(reach, frame->localsplus[i], &(struct clp_reach_local){
-                .code = (PyObject *)code, .name = PyTuple_GET_ITEM(code->co_localsplusnames, i)});
+    return thread->cframe->current_frame;
+}
+
+static frame_type *caller_of(frame_type *frame)
+{
+    return frame->previous;
+}
+
+static void add_frame(struct clp_reach *reach, frame_type *frame)
+{
+    PyCodeObject *code = frame->f_code;
+
+    for (int i = 0; i < code->co_nlocalsplus && !_PyFrame_IsIncomplete(frame); i++) {
+        PyObject *value = frame->localsplus[i];
+        if (value != NULL && PyCell_Check(value))
+            value = PyCell_GET(value);
+        add_local(reach, value, &(struct clp_reach_local){
+            .code = (PyObject *)code, .name = PyTuple_GET_ITEM(code->co_localsplusnames, i)});
     }
 }
 
 #else
+
+typedef PyFrameObject frame_type;
+
+static frame_type *newest_frame(PyThreadState *thread)
+{
+    frame_type *frame = PyThreadState_GetFrame(thread);
+
+    Py_XDECREF(frame); /* the thread keeps it while it runs, and its callers, too */
+    return frame;
+}
+
+static frame_type *caller_of(frame_type *frame)
+{
+    frame_type *back = PyFrame_GetBack(frame);
+
+    Py_XDECREF(back);
+    return back;
+}
 
 #if PY_VERSION_HEX >= 0x030C0000
 /* Adds the variables of one kind. Their names belong to the code object, which the frame keeps. */
@@ -170,35 +203,43 @@ static void add_variables(struct clp_reach *reach, PyFrameObject *frame, PyObjec
     PyErr_Clear();
 }
 
-static void add_frame(struct clp_reach *reach, PyFrameObject *frame, PyObject *code)
+static void add_frame(struct clp_reach *reach, frame_type *frame)
 {
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+
     add_variables(reach, frame, code, "co_varnames");
     add_variables(reach, frame, code, "co_cellvars");
     add_variables(reach, frame, code, "co_freevars");
+    Py_DECREF(code);
 }
 #else
 /* A frame shows its variables to the collector. */
-static void add_frame(struct clp_reach *reach, PyFrameObject *frame, PyObject *code)
+static void add_frame(struct clp_reach *reach, frame_type *frame)
 {
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+
     add_local(reach, (PyObject *)frame, &(struct clp_reach_local){.code = code});
+    Py_DECREF(code);
 }
 #endif
 
+#endif
+
+/* The oldest frames come first: a function far out keeps what it has for longer than those that it calls. */
 static void add_frames(struct clp_reach *reach, PyThreadState *thread)
 {
-    PyFrameObject *frame = PyThreadState_GetFrame(thread);
+    void *frames = NULL;
+    size_t count = 0, room = 0;
 
-    while (frame != NULL) {
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-        add_frame(reach, frame, code);
-        Py_DECREF(code);
-        Py_DECREF(frame);
-        frame = back;
+    for (frame_type *frame = newest_frame(thread); frame != NULL; frame = caller_of(frame)) {
+        if (count == room && clp_mem_grow(reach->mem, &frames, &room, room * 2 + 64, sizeof frame) != CLP_OK)
+            break;
+        ((frame_type **)frames)[count++] = frame;
     }
+    while (count-- > 0)
+        add_frame(reach, ((frame_type **)frames)[count]);
+    clp_mem_free(reach->mem, frames, room, sizeof(frame_type *));
 }
-
-#endif
 
 static void add_threads(struct clp_reach *reach)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler_run.h"
 #include "engine/tallies.h"
+#include "formats/live/live_leaks.h"
 #include "heap/heap_results.h"
 #include "profile/snapshot.h"
 #include "cpython/recorder/gc_calls.h"
@@ -167,6 +168,11 @@ bool clp_profiler_logs_lines(PyObject *profiler)
     return clp_profiler_of(profiler)->window.line_log;
 }
 
+bool clp_profiler_seeks_leaks(PyObject *profiler)
+{
+    return clp_profiler_of(profiler)->has_heap && clp_process_recorder()->epochs.kind != CLP_EPOCHS_NONE;
+}
+
 clp_status clp_profiler_line_log(PyObject *profiler, struct clp_profile *profile)
 {
     const struct clp_code_window *window = &clp_profiler_of(profiler)->window;
@@ -218,6 +224,7 @@ clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t
     struct clp_live_header header;
 
     clp_recorder_after_fork(recorder);
+    clp_heap_table_after_fork(recorder);
     uint64_t now = clp_clock_read(&recorder->clock);
     clp_status status = clp_view_reset(&self->window.view, now);
     if (status != CLP_OK) {
@@ -231,7 +238,12 @@ clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t
     header.parent = parent;
     header.run = recorder->live.header->run;
     header.inherited = self->window.view.base;
-    return clp_live_fork(&recorder->live, path, &header, fault);
+    status = clp_live_fork(&recorder->live, path, &header, fault);
+    if (status == CLP_OK && clp_profiler_seeks_leaks(profiler)) { /* the parent's verdicts are not the child's */
+        char seconds[CLP_EPOCH_SECONDS];
+        clp_live_note_leaks(&recorder->live, NULL, 0, clp_heap_table_epoch(recorder, seconds), 0);
+    }
+    return status;
 }
 
 struct clp_live *clp_profiler_live(PyObject *profiler)
@@ -303,7 +315,7 @@ void clp_profiler_stop(PyObject *profiler)
 
 void clp_profiler_mark_end(PyObject *profiler)
 {
-    if (clp_profiler_of(profiler)->has_heap)
+    if (clp_profiler_seeks_leaks(profiler))
         clp_leak_looks_end(clp_process_recorder());
 }
 

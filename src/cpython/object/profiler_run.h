@@ -16,6 +16,9 @@ clp_status clp_profiler_line_log(PyObject *profiler, struct clp_profile *profile
 /* Does it want one? */
 bool clp_profiler_logs_lines(PyObject *profiler);
 
+/* Does it look for lines that leak? */
+bool clp_profiler_seeks_leaks(PyObject *profiler);
+
 /* Has the profiler selected nothing yet, and has no profiler of the process a live file? */
 bool clp_profiler_may_go_live(PyObject *profiler);
 
@@ -100,7 +103,8 @@ bool clp_profiler_any_counts(void);
 /* Ends the profiler for good when the program is over. Its numbers stay. */
 void clp_profiler_stop(PyObject *profiler);
 
-/* The program is over: its last line has run. Verdicts on leaks are about what was alive before. */
+/* The program is over: its last line has run. Verdicts on leaks are about what was alive before. The last look for leaks
+ * is made, and stands in the live file. */
 void clp_profiler_mark_end(PyObject *profiler);
 
 /* The number of functions selected so far; and whether some events were lost because memory ran out. */

@@ -116,6 +116,13 @@ static bool make_table(struct clp_recorder *recorder, uint64_t interval)
     return true;
 }
 
+static void start_looks(struct clp_recorder *recorder)
+{
+    recorder->looks.start = clp_clock_read(&recorder->clock);
+    recorder->looks.used = 0;
+    recorder->looks.searched = 0;
+}
+
 static bool start_table(struct clp_recorder *recorder, uint64_t interval, const char *epochs)
 {
     struct clp_epochs wanted = no_epochs;
@@ -125,8 +132,7 @@ static bool start_table(struct clp_recorder *recorder, uint64_t interval, const 
     set_epochs(recorder, &wanted);
     if (!make_table(recorder, interval))
         return false;
-    recorder->looks.start = clp_clock_read(&recorder->clock);
-    recorder->looks.used = 0;
+    start_looks(recorder);
     clp_recorder_watch_calls(recorder, recorder->epochs.kind == CLP_EPOCHS_CALLS ||
                                            recorder->epochs.kind == CLP_EPOCHS_NAMED ||
                                            recorder->epochs.kind == CLP_EPOCHS_SECONDS);
@@ -190,6 +196,17 @@ const char *clp_heap_table_epoch(const struct clp_recorder *recorder, char *seco
            : epochs->kind == CLP_EPOCHS_CHECKPOINTS ? "checkpoints"
            : epochs->kind == CLP_EPOCHS_NAMED       ? epochs->name
                                                     : seconds;
+}
+
+void clp_heap_table_after_fork(struct clp_recorder *recorder)
+{
+    struct clp_heap *heap = recorder->heap;
+
+    if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE ||
+        clp_heap_restart(heap, heap->interval, heap->epochs) != CLP_OK)
+        return;
+    clp_epochs_forget(&recorder->epochs);
+    start_looks(recorder);
 }
 
 void clp_heap_table_finish(struct clp_recorder *recorder)

@@ -20,6 +20,9 @@ void clp_heap_table_stop(struct clp_recorder *recorder);
  * with an exception set. */
 bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t limit);
 
+/* In the child of a fork: what the parent has allocated is not the child's, and its calls are no epochs of the child. */
+void clp_heap_table_after_fork(struct clp_recorder *recorder);
+
 /* Only counts blocks from now on, until the table is started again. */
 void clp_heap_table_rest(struct clp_recorder *recorder);
 

@@ -52,6 +52,20 @@ static void list_leaks(const struct clp_heap *heap, const struct clp_profile *pr
                                                  .leak = &profile->functions[i].leaks[j]};
 }
 
+/* Is it time to search for holders? If all are known, only after twice the progress. */
+static bool is_time_to_search(const struct clp_recorder *recorder, const struct clp_live_leak *list, size_t count)
+{
+    const struct clp_heap *heap = recorder->heap;
+
+    if (heap->progress / 2 >= recorder->looks.searched)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (heap->owners[list[i].leak->owner]->trail->held_by == NULL)
+            return true;
+    return false;
+}
+
+/* `steps` is the most of a search for holders; 0: a search of any length. */
 static void look(struct clp_recorder *recorder, struct clp_profile *profile, size_t steps)
 {
     const struct clp_heap_scope scope = {.functions = &recorder->engine.functions};
@@ -67,6 +81,12 @@ static void look(struct clp_recorder *recorder, struct clp_profile *profile, siz
         return;
     list_leaks(recorder->heap, profile, list);
     char seconds[CLP_EPOCH_SECONDS];
+    if (steps == 0)
+        steps = CLP_HOLDERS_STEPS;
+    else if (!is_time_to_search(recorder, list, count))
+        steps = 0;
+    if (count != 0 && steps != 0)
+        recorder->looks.searched = recorder->heap->progress;
     if (clp_holders_find(recorder->heap, steps, profile) == CLP_OK)
         clp_live_note_leaks(&recorder->live, list, count, clp_heap_table_epoch(recorder, seconds),
                             profile->meta.leak_epochs);
@@ -84,7 +104,7 @@ void clp_leak_looks_look(struct clp_recorder *recorder, bool ends)
         return;
     struct clp_own_work work = clp_own_work_begin(recorder);
     clp_profile_init(&profile, &mem);
-    look(recorder, &profile, ends ? CLP_HOLDERS_STEPS : steps_for(left));
+    look(recorder, &profile, ends ? 0 : steps_for(left));
     clp_profile_clear(&profile);
     recorder->looks.used += clp_clock_read(&recorder->clock) - work.start;
     clp_own_work_end(recorder, work);
