@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "os/proc.h"
+#include "report/leak_report.h"
 #include "report/ranking.h"
 #include <errno.h>
 #include <limits.h>
@@ -48,8 +49,9 @@ static const struct clp_command_line command_line = {
     "clineprof top",
     "usage: clineprof top [options] FILE.live|PID\n"
     "\n"
-    "Shows the hottest lines of a running program, once a second. The program is profiled by\n"
-    "ckernprof, by clineprof.profile or by clineprof attach.\n"
+    "Shows the hottest lines of a running program, once a second, and with --leaks the lines\n"
+    "that leak so far. The program is profiled by ckernprof, by clineprof.profile or by\n"
+    "clineprof attach.\n"
     "\n"
     "  left, right   sort by the next column to the left or right; also < and >\n"
     "  t s x h m i   sort by time, self, max, hits, memory, increment\n"
@@ -87,6 +89,10 @@ static void add_title(const struct top *top, struct clp_buf *out)
                        : top->about.unknown ? "may be running elsewhere" : "has ended");
     clp_number_add_time(out, (double)top->profile.meta.wall);
     clp_buf_add_text(out, "\nq quits; < and > change the column\n");
+    if (clp_leak_report_count(&top->profile) == 0)
+        return;
+    clp_leak_report_names(&top->profile, top->folder, out); /* those of the last look */
+    clp_buf_add_text(out, "\n");
 }
 
 /* Appends the table of the `most` lines with the largest values in the column. */

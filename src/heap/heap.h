@@ -61,7 +61,7 @@
 
 #define CLP_HEAP_INTERVAL 65536 /* bytes: the usual mean distance of samples */
 #define CLP_HEAP_LEVELS 3           /* so many times it is divided by four at first .. */
-#define CLP_HEAP_LEVEL_BLOCKS 16384 /* .. each time for so many chosen blocks */
+#define CLP_HEAP_LEVEL_BLOCKS 8192  /* .. each time for so many chosen blocks */
 
 /* Which line runs: a function and a line of it. A pointer to the line's cell would not do, because cells are
  * given back when their thread has ended. */

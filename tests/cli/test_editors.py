@@ -125,7 +125,7 @@ def test_neovim_shows_it(least, settings, tmp_path):
     label = re.compile(r"\d[\d.]* (ns|µs|ms|s) · \d+\.\d %")
     assert all(label.fullmatch(hint["label"]) for hint in out["hints"].values()), out["hints"]
     [warning] = out["warnings"]
-    assert warning["lnum"] == 5 and re.match(r"f: leaks \d.* MiB, \d.* KiB per call, ", warning["message"])
+    assert warning["lnum"] == 5 and re.match(r"f: kept \d.* MiB, \d.* KiB per call, ", warning["message"])
     assert "f, line 6" in out["hover"] and any(re.fullmatch(r"Hits +40", line) for line in out["hover"])
     [lens] = out["lenses"]
     assert "40 calls · " in json.dumps(lens, ensure_ascii=False)
@@ -180,4 +180,4 @@ def test_emacs_shows_it(tmp_path):
                 timeout=180)
     assert (tmp_path / "out").exists(), ended.err
     out = (tmp_path / "out").read_text()
-    assert len(re.findall(r"s · \d+\.\d %", out)) == 3 and "f: leaks " in out and re.search(r"Hits +40", out), out
+    assert len(re.findall(r"s · \d+\.\d %", out)) == 3 and "f: kept " in out and re.search(r"Hits +40", out), out

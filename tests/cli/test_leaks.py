@@ -399,6 +399,125 @@ def test_who_holds_it(script, mode):
     assert "ran" not in ended.out.splitlines()
 
 
+# ---- the end of the program ----
+
+LOCAL = (FIXTURES / "heap" / "leaks" / "local_state.py").read_text("utf-8")
+# 3.10 has no names of local variables
+IN_MAIN = r"(server in main\(\): |variables of main\(\): frame > )Server > (dict, 1 entry > )?list, %s items"
+
+
+def the_leak(profile, function):
+    [leak] = profile.function(function)["leaks"]
+    return leak
+
+
+def test_what_the_program_frees_at_its_end(script):
+    """main() frees its server when it returns. Who held it was found before that."""
+    ended = run(script, LOCAL, "-v", "--leaks")
+    leak = the_leak(ended.profile(), "Server.handle")
+    assert leak["at_end"] is True and leak["bytes"] == pytest.approx(2_700 * 1_600, rel=0.1)
+    assert re.fullmatch(IN_MAIN.replace("main(): frame): ", "main(): frame > ") % 3000, leak["held_by"].replace(": frame > ", ": frame > ")) \
+        or re.fullmatch(IN_MAIN % 3000, leak["held_by"])
+    assert "\n  freed only at the end of the program\n  held by " in ended.out
+    kept = LOCAL.replace("server = Server()", "global KEPT; server = KEPT = Server()")
+    ended = run(script, kept, "-v", "--leaks")
+    leak = the_leak(ended.profile(), "Server.handle")
+    assert "at_end" not in leak and leak["held_by"].startswith("__main__.KEPT: Server > ")
+    assert "freed only" not in ended.out
+
+
+def test_a_program_that_is_killed_has_told_its_leaks(script):
+    """The last look was when an eighth of the calls were still to come, or later; fewer looks are made when they take
+    too much of the time."""
+    ended = run(script, "import os\n" + LOCAL.replace("\n\nmain()", "    os.kill(os.getpid(), 9)\n\nmain()"), "--leaks")
+    assert ended.code == -9
+    shown = run_viewer(["program.py.lprof.live"], ended.folder).out
+    assert re.search(r"\nLeaks: 1 line\nprogram.py:\d+  kept \d\.\d MiB", shown), shown
+    assert re.search(r"\n  held by (server in main\(\)|variables of main\(\))", shown), shown
+    assert run_viewer(["recover", "program.py.lprof.live"], ended.folder).code == 0
+    leak = the_leak(ended.profile(), "Server.handle")
+    assert "at_end" not in leak and leak["bytes_per_call"] == pytest.approx(1_600, rel=0.1)
+
+
+CHILDREN = """
+import multiprocessing, sys
+KEPT = []
+
+@profile
+def task(number):
+    KEPT.append(bytes(3000))    # leaks
+    return len(bytearray(8000))
+
+if __name__ == "__main__":
+    pool = multiprocessing.get_context(sys.argv[1]).Pool(1)
+    pool.map(task, range(2000), chunksize=1)
+    pool.close() if sys.argv[2] == "close" else pool.terminate()
+    pool.join()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("end", ["close", "terminate"])
+def test_child_processes_are_judged(script, method, end):
+    path = script(CHILDREN)
+    for options, code in (["--fail-on-leak", "--prof-child-procs"], 3), (["--fail-on-leak=1G", "--prof-child-procs"], 0):
+        ended = run_ckernprof(["-l", *options, path, method, end], path.parent)
+        assert ended.code == code, ended.err
+    ended = run_ckernprof(["-l", "--leaks", "--prof-child-procs", path, method, end], path.parent)
+    leak = the_leak(ended.profile(), "task")
+    assert leak["line"] == line_of(path, "# leaks")
+    assert leak["bytes_per_call"] == pytest.approx(3_100, rel=0.1)
+    assert re.fullmatch(r"__m(ain|p_main)__\.KEPT: list, \d+ items", leak["held_by"])
+    if end == "close":
+        assert leak["bytes"] == pytest.approx(1_800 * 3_100, rel=0.1) and "2000 items" in leak["held_by"]
+
+
+def test_a_forked_child_does_not_leak_what_its_parent_has(script):
+    text = """
+import os
+KEPT = []
+
+@profile
+def step():
+    KEPT.append(bytes(3000))    # leaks
+
+for i in range(1000):
+    step()
+if os.fork() == 0:
+    for i in range(1000):
+        KEPT.pop()
+    os._exit(0)
+os.wait()
+"""
+    ended = run(script, text, "--leaks", "--prof-child-procs")
+    assert the_leak(ended.profile(), "step")["bytes"] == pytest.approx(900 * 3_100, rel=0.1)
+
+
+def test_the_container_that_grows_is_the_holder(script):
+    """Its first call fills a table that is larger than what it keeps in all, and so does a call in the middle."""
+    text = """
+KEPT, TABLE, OTHER = [], {}, []
+
+def build(number):
+    if not TABLE:
+        for i in range(4000):
+            TABLE[i] = bytes(1000)
+    if number == 600:
+        OTHER.extend(bytes(1000) for _ in range(4000))
+    return bytes(2000)
+
+@profile
+def handle(number):
+    KEPT.append(build(number))    # leaks
+
+for number in range(1200):
+    handle(number)
+"""
+    for mode in leak_truth.MODES.values():
+        ended = run(script, text, "--leaks", mode)
+        assert the_leak(ended.profile(), "handle")["held_by"] == "__main__.KEPT: list, 1200 items"
+
+
 def test_a_long_name_ends_with_a_whole_character(script):
     text = """
 LONG = "x" + "\u00e9" * 99

@@ -455,8 +455,8 @@ def test_leaks_are_warnings(client, work, tmp_path):
     [warning] = client.warnings(uri)
     assert warning == {
         "range": {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 26}}, "severity": 2,
-        "source": "clineprof", "code": "leak", "message": "build: leaks 40.0 MiB, 2.50 MiB per call, 1,200 live "
-        "blocks, confidence 99 %; held by dict 'cache' of module it",
+        "source": "clineprof", "code": "leak", "message": "build: kept 40.0 MiB, 2.50 MiB per call, 1,200 live "
+        "blocks, sure 99 %; held by dict 'cache' of module it",
     }  # fmt: skip
     client.edit(uri, "\n" + WORK)
     [moved] = client.wait_for(lambda method, params: method.endswith("publishDiagnostics") and
@@ -477,7 +477,7 @@ def test_a_leak_tells_its_epoch(epoch, word, client, work, tmp_path):
     write(tmp_path / "it/work.lprof", [leaky], [text(leaky, "".join(WORK.splitlines(True)[:3]))],
           {"heap_interval": 1, "leak_epoch": epoch, "leak_epochs": 16})
     [warning] = client.warnings(opened(client, work))
-    assert warning["message"] == f"build: leaks 40.0 MiB, 2.50 MiB per {word}, confidence 99 %"
+    assert warning["message"] == f"build: kept 40.0 MiB, 2.50 MiB per {word}, sure 99 %"
 
 
 def test_limits_of_the_command_line_are_warnings(tmp_path, work):
@@ -768,6 +768,17 @@ NASTY = ["</script><img src=x onerror=alert(1)>", "```\n# big", "a`b``c```d````e
          "[x](command:rm)", "\u2028", "", "x" * 100000, "\udcff\udcfe", "\u200b", "$(rm)", "%s%n"]
 
 
+def test_a_leak_tells_what_else_is_known(client, tmp_path):
+    text = "def build():\n    x = 1\n"
+    made, its_text = profile_of("it.py", "build", {2: (1, 1)}, text)
+    made["leaks"] = [{**LEAK, "margin": 7, "per_execution": True, "at_end": True}]
+    write(tmp_path / "it.lprof", [made], [its_text], {"leak_epoch": "calls"})
+    (tmp_path / "it.py").write_text(text)
+    [warning] = client.warnings(opened(client, tmp_path / "it.py", text, tmp_path))
+    assert warning["message"] == ("build: kept 40.0 MiB, 2.50 MiB per execution, sure 99 %; freed only at the end of the "
+                                  "program")
+
+
 def test_hostile_names_and_texts_stay_text(client, tmp_path):
     functions, texts = [], []
     for name in NASTY:
@@ -780,7 +791,7 @@ def test_hostile_names_and_texts_stay_text(client, tmp_path):
     uri = opened(client, tmp_path / "it.py", "x = 1\nnone of these\ny = 2\n", tmp_path)
     assert set(client.shown(uri)) == {1, 2}
     warnings, lenses = client.warnings(uri), client.lenses(uri)[1]
-    assert len(warnings) == len(NASTY) and "leaks 16,777,216 TiB" in warnings[0]["message"]
+    assert len(warnings) == len(NASTY) and "kept 16,777,216 TiB" in warnings[0]["message"]
     shown = [client.hover(uri, 1), client.hover(uri, 2), *(warning["message"] for warning in warnings), *lenses]
     for said in shown:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e]", said) and len(said) < 5000

@@ -248,7 +248,7 @@ def test_a_name_that_is_cut_keeps_its_line(folder):
 def test_leaks_are_a_table(folder):
     rows = text_of(folder, "--lines", "1", "old.lprof", columns=80)
     at = rows.index("Leaks: 1 line")
-    assert rows[at + 2].split() == "Line Leaked Per call Per second Confidence Line Contents".split()
+    assert rows[at + 2].split() == "Line Kept Per call Per second Sure Line Contents".split()
     assert rows[at + 4].split() == "evil.py:3 3.0 GiB 1.5 KiB 8.6 MiB 100 % keep(1)".split()
     assert rows[at + 5].startswith("  held by module_with_a_long_name.CACHE_OF_EVERYTHING: ")
 
@@ -327,6 +327,17 @@ def test_top_keeps_the_column_by_which_it_sorts(live):
     assert not any("#" in row for row in rows)
     at = rows[2].index("Hits")
     assert top.screen.buffer[2][at].reverse and rows[-1].startswith("Columns left out at a width of 60")
+    assert top.end() == 0
+
+
+def test_top_tells_which_lines_leak_so_far(tmp_path):
+    (tmp_path / "leak.py").write_text(
+        "import os\nKEPT = []\n@profile\ndef f():\n    KEPT.append(bytes(30_000))\n"
+        "for i in range(300):\n    f()\nos._exit(0)\n")  # fmt: skip
+    run_ckernprof(["-l", "--leaks", "leak.py"], tmp_path)
+    top = Top("leak.py.lprof.live", tmp_path, 100, 12)
+    rows = top.until(lambda rows: rows[3].startswith("Line"))
+    assert re.fullmatch(r"a line leaks: leak\.py:5 \(kept \d\.\d MiB\) *", rows[2])
     assert top.end() == 0
 
 

@@ -255,8 +255,10 @@ class Profile:
     @property
     def leaks(self):
         """Lines whose live memory grew call by call, the largest first: a list of dicts with file,
-        line and name of the function, at (the line's number), text, bytes, bytes_per_call,
-        bytes_per_second and confidence (0 to 1)."""
+        line and name of the function, at (the line's number), text, bytes, margin (95 times of 100 the
+        true growth is bytes - margin to bytes + margin), bytes_per_call, bytes_per_second, confidence
+        (0 to 1), per_execution (are the epochs executions of the line, not calls?) and at_end (was it
+        freed, but only at the end of the program?)."""
         found = []
         for function in self.functions:
             texts = function.texts() if function.leaks else {}
