@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every test works in a folder of its own. What the reader makes of the file is compared with a
  * snapshot of the engine that wrote it. */
-#include "formats/live/live.h"
+#include "formats/live/live_leaks.h"
 #include "os/arena.h"
 #include "os/file.h"
 #include "folder.h"
@@ -181,6 +181,48 @@ Test(live, threads_that_are_gone_count)
     end(&fixture);
 }
 
+/* Two looks; the second one has found one leak more. */
+static void note_leaks(struct fixture *fixture)
+{
+    struct clp_profile_leak first = {.line = 7, .bytes = 5000, .margin = 20, .bytes_per_call = 100, .bytes_per_second = 2,
+                                     .confidence = 0.75, .held_by = (char[]){"m.KEPT: list, 9 items"}};
+    struct clp_profile_leak second = {.line = 2, .bytes = 1, .confidence = 1, .per_execution = true};
+    const struct clp_live_leak found[] = {{1, &first}, {0, &second}};
+
+    clp_live_note_leaks(&fixture->live, found, 1, "calls", 10);
+    first.bytes = 6000;
+    clp_live_note_leaks(&fixture->live, found, 2, "calls", 20);
+}
+
+Test(live, the_last_look_for_leaks_counts)
+{
+    struct fixture fixture;
+    struct clp_live_about about;
+    struct clp_profile profile;
+    struct clp_mem mem = clp_mem_system();
+
+    begin(&fixture);
+    (void)record(&fixture, 0);
+    note_leaks(&fixture);
+    cr_assert_eq(read_file(&profile, &mem, &about, &fixture.fault), CLP_OK, "%s", fixture.fault.reason);
+    cr_expect_str_eq(profile.meta.leak_epoch, "calls");
+    cr_expect_eq(profile.meta.leak_epochs, 20);
+    cr_assert_eq(profile.functions[0].leak_count, 1);
+    cr_assert_eq(profile.functions[1].leak_count, 1);
+    const struct clp_profile_leak *a = &profile.functions[0].leaks[0], *b = &profile.functions[1].leaks[0];
+    cr_expect(a->line == 2 && a->bytes == 1 && a->per_execution && a->held_by == NULL);
+    cr_expect(b->line == 7 && b->bytes == 6000 && b->margin == 20 && b->bytes_per_call == 100 &&
+              b->bytes_per_second == 2 && b->confidence == 0.75 && !b->per_execution);
+    cr_expect_str_eq(b->held_by, "m.KEPT: list, 9 items");
+    clp_profile_clear(&profile);
+    clp_live_note_leaks(&fixture.live, NULL, 0, "0.5", 3);
+    cr_assert_eq(read_file(&profile, &mem, &about, &fixture.fault), CLP_OK);
+    cr_expect_str_eq(profile.meta.leak_epoch, "0.5");
+    cr_expect_eq(profile.functions[0].leak_count + profile.functions[1].leak_count, 0);
+    clp_profile_clear(&profile);
+    end(&fixture);
+}
+
 Test(live, knows_whose_it_is_and_what_was_in_flight)
 {
     struct fixture fixture;
@@ -304,6 +346,7 @@ static void write_and_take(struct clp_buf *bytes)
 
     begin(&fixture);
     (void)record(&fixture, 5);
+    note_leaks(&fixture);
     take_file(bytes);
     end(&fixture);
 }
