@@ -6,6 +6,7 @@
 #define SECTIONS 10
 #define SAMPLES_TO_SECTION 8
 #define LEAST_SHARE 0.8      /* of the sections must raise the floor */
+#define LEAST_RISE 0.25      /* of an even rise is needed in a section */
 #define LEAST_LATE (1 / 3.0) /* of an even rise is needed in the last third */
 #define LEAST_KEPT 0.95      /* of what a thing gained */
 #define FEW_STEPS 18
@@ -56,13 +57,16 @@ static size_t sections_of(const struct clp_leaks_line *line, size_t epochs, int6
     return sections;
 }
 
-/* Does the floor rise in most sections? */
+/* Does the floor rise in most sections, and not by chance? */
 static bool rises_often(const int64_t *floor, size_t epochs, size_t sections)
 {
+    double even = (double)(floor[epochs] - floor[0]) / (double)sections;
     size_t rises = 0;
 
-    for (size_t i = 0; i < sections; i++)
-        rises += floor[(i + 1) * epochs / sections] > floor[i * epochs / sections];
+    for (size_t i = 0; i < sections; i++) {
+        int64_t rise = floor[(i + 1) * epochs / sections] - floor[i * epochs / sections];
+        rises += (double)rise >= LEAST_RISE * even;
+    }
     return (double)rises >= LEAST_SHARE * (double)sections;
 }
 
@@ -122,12 +126,13 @@ bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_r
 
     find_floor(live, epochs, floor);
     int64_t growth = floor[epochs] - floor[0];
-    if (growth <= rule->limit || !rises_often(floor, epochs, sections_of(line, epochs, growth)) ||
+    int64_t margin = (int64_t)(MARGIN * line->error);
+    if (growth - margin <= rule->limit || !rises_often(floor, epochs, sections_of(line, epochs, growth)) ||
         !goes_on(floor, epochs))
         return false;
     *verdict = (struct clp_leaks_verdict){
         .growth = growth,
-        .margin = (int64_t)(MARGIN * line->error),
+        .margin = margin,
         .slope = slope_of(live, epochs),
         .confidence = confidence_of(line, floor, epochs, rule->limit),
     };

@@ -7,9 +7,10 @@
  *         /                  emptied raises the floor, although each of its blocks is freed.
  *
  * A line leaks when, the warm-up epochs left out,
- *   - there are at least five epochs, and the floor rises in 80 % of their sections;
+ *   - there are at least five epochs, and in 80 % of their sections the floor rises by a quarter of its average rise, or
+ *     more;
  *   - it goes on: in the last third of the epochs the floor rises by a third of its average rise, or more;
- *   - the growth as a whole is above a limit.
+ *   - the growth as a whole, less its margin, is above a limit.
  * A bounded cache that is full meets neither of the first two. A container that is cleared now and then does not meet
  * the first.
  *
@@ -54,7 +55,7 @@ struct clp_leaks_thing {
 
 struct clp_leaks_rule {
     size_t warmups; /* epochs left out */
-    int64_t limit;  /* bytes; growth must be above */
+    int64_t limit;  /* bytes; growth less its margin must be above */
 };
 
 struct clp_leaks_verdict {
