@@ -189,7 +189,7 @@ static bool judge_line(const struct clp_heap *heap, const struct clp_heap_judgin
     const struct clp_heap_trail *trail = line->trail;
     struct past past = past_of(heap, line);
     struct clp_leaks_rule rule = rule_for(heap, judging, past.clock);
-    struct clp_leaks_line history = {past.live, past.clock->epochs, (int64_t)heap->interval, sqrt(trail->variance)};
+    struct clp_leaks_line history = {past.live, past.clock->epochs, sqrt(trail->variance)};
     struct clp_leaks_thing thing = {trail->stretched_by, trail->lost_by, past.clock->epochs};
     struct clp_leaks_verdict verdict, thing_verdict;
 

@@ -46,13 +46,14 @@ static size_t count_rises(const int64_t *numbers, size_t epochs)
     return rises;
 }
 
-/* In how many sections the floor is looked at. In each there should be some samples, or it says nothing. */
+/* In how many sections the floor is looked at. In each there should be some samples, or it says nothing. Of n samples
+ * the standard error is one part in the root of n. */
 static size_t sections_of(const struct clp_leaks_line *line, size_t epochs, int64_t growth)
 {
     size_t sections = epochs < SECTIONS ? epochs : SECTIONS;
-    size_t samples = line->sample > 1 ? (size_t)(growth / line->sample) : SIZE_MAX;
+    double share = line->error > 0 ? (double)growth / line->error : HUGE_VAL, samples = share * share;
 
-    while (sections > CLP_LEAKS_LEAST_EPOCHS && samples / SAMPLES_TO_SECTION < sections)
+    while (sections > CLP_LEAKS_LEAST_EPOCHS && samples < (double)(SAMPLES_TO_SECTION * sections))
         sections--;
     return sections;
 }
@@ -127,7 +128,7 @@ bool clp_leaks_judge(const struct clp_leaks_line *line, const struct clp_leaks_r
     find_floor(live, epochs, floor);
     int64_t growth = floor[epochs] - floor[0];
     int64_t margin = (int64_t)(MARGIN * line->error);
-    if (growth - margin <= rule->limit || !rises_often(floor, epochs, sections_of(line, epochs, growth)) ||
+    if (growth <= rule->limit || !rises_often(floor, epochs, sections_of(line, epochs, growth)) ||
         !goes_on(floor, epochs))
         return false;
     *verdict = (struct clp_leaks_verdict){
@@ -190,7 +191,7 @@ bool clp_leaks_judge_thing(const struct clp_leaks_thing *thing, const struct clp
     size_t steps = count_rises(thing->stretched + warm, epochs - warm);
     if (steps < 2 && epochs >= 5 * warm)
         return false;
-    const struct clp_leaks_line line = {.live = content, .epochs = epochs, .sample = 1};
+    const struct clp_leaks_line line = {.live = content, .epochs = epochs};
     return is_kept(thing->stretched[epochs] - thing->stretched[warm], thing->lost[epochs] - thing->lost[warm], steps) &&
            clp_leaks_judge(&line, rule, verdict);
 }

@@ -10,7 +10,7 @@
  *   - there are at least five epochs, and in 80 % of their sections the floor rises by a quarter of its average rise, or
  *     more;
  *   - it goes on: in the last third of the epochs the floor rises by a third of its average rise, or more;
- *   - the growth as a whole, less its margin, is above a limit.
+ *   - the growth as a whole is above a limit.
  * A bounded cache that is full meets neither of the first two. A container that is cleared now and then does not meet
  * the first.
  *
@@ -42,7 +42,6 @@
 struct clp_leaks_line {
     const int64_t *live; /* bytes at the start and at the end of each epoch */
     size_t epochs;       /* live has one more; at most CLP_LEAKS_MOST_EPOCHS */
-    int64_t sample;      /* bytes that a sample stands for, the most of all; 1: all is exact */
     double error;        /* standard error of the bytes that are alive at the end; 0: all is exact */
 };
 
@@ -55,7 +54,7 @@ struct clp_leaks_thing {
 
 struct clp_leaks_rule {
     size_t warmups; /* epochs left out */
-    int64_t limit;  /* bytes; growth less its margin must be above */
+    int64_t limit;  /* bytes; growth must be above */
 };
 
 struct clp_leaks_verdict {
