@@ -80,6 +80,8 @@ def test_bytes_are_exact(tmp_path, memory):
 
 
 def test_reads_of_a_disk(tmp_path):
+    """A read from the cache may cost one of a disk as well: a page of the program's own code, if the system has
+    dropped it."""
     profile, out = profiled(tmp_path, """
     import os
     def disk():
@@ -96,15 +98,18 @@ def test_reads_of_a_disk(tmp_path):
         first = os.read(fd, 8_000_000)  # disk
         after = disk()  # other
         again = os.pread(fd, 8_000_000, 0)  # cache
-        print(after - before)
+        last = disk()  # other
+        print(after - before, last - after)
+    disk()
     main()
     """, "--io")
-    truth = int(out.split()[0])
+    truth, code = map(int, out.split()[:2])
     if truth == 0:
         pytest.skip("the files of this folder are not on a disk whose reads the system counts")
     found = sums(profile, "read", "disk_read")
     assert found["disk"] == (8_000_000, truth)
-    assert found["cache"] == (8_000_000, 0)
+    assert found["cache"] == (8_000_000, code)
+    assert code < truth / 2
 
 
 # ---- faults and switches
