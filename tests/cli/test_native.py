@@ -5,6 +5,7 @@ notice."""
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -336,6 +337,24 @@ for i in range(3000):
 """
     ended, path = profiled(script, text, "--heap=native", "--leaks")
     assert leaks_of(ended) == [line_of(path, "# leaks")], ended.err
+
+
+def test_verdicts_do_not_wait_for_the_lock_that_they_hold(script):
+    """What they ask C for would be counted under the same lock: each verdict would cost seconds of processor time."""
+    text = """
+import threading
+@profile
+def step():
+%s
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+for i in range(1000):
+    step()
+""" % ("    C.malloc(6000)\n" * 20)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ended, _ = profiled(script, text, "--heap=native", "--leaks", "--heap-interval=1")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert len(leaks_of(ended)) == 20
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
 
 
 # ---- the program does not notice ---------------------------------------------------------------
