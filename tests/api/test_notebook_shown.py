@@ -59,7 +59,7 @@ def test_where_styles_are_removed_there_are_columns_bars_and_indentation(book):
     plain = without_styles(html)
     assert set(re.findall(r"<(\w+)", plain)) - {"i"} == {"div", "pre", "details", "summary", "samp", "span", "b"}
     first, *_ = Shown(plain, "summary").texts
-    assert re.fullmatch(r" *[\d.]+ .s  █+[▏▎▍▌▋▊▉]? *  f  In\[2\]:1", first)
+    assert re.fullmatch(r" *[\d.]+ [mµ]?s  █+[▏▎▍▌▋▊▉]? *  f  In\[2\]:1", first)
     rows = Shown(plain, "pre").texts[1].splitlines()
     titles = rows[0]
     [row] = [row for row in rows if row.split()[:2] == ["4", "2000000"]]
