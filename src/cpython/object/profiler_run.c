@@ -472,11 +472,13 @@ static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile 
 
     if (!clp_hooks_alive())
         return CLP_OK;
+    uint32_t busy = clp_hooks_pause(); /* with the table held, an allocation that is counted would wait for it */
     clp_status status = clp_heap_fill(recorder->heap, &scope, profile);
     if (status == CLP_OK)
         status = fill_epoch(recorder, profile);
     if (status == CLP_OK)
         status = clp_heap_judge(recorder->heap, &scope, &judging, profile);
+    clp_hooks_resume(busy);
     return status == CLP_OK ? clp_holders_find(recorder->heap, CLP_HOLDERS_STEPS, profile) : status;
 }
 
