@@ -322,6 +322,26 @@ def test_a_leak_of_c_code_is_found(script, interval):
     assert leaks_of(ended) == [] and ended.code == 0
 
 
+def test_the_holder_of_objects_with_memory_of_c_code_is_found(script):
+    """No reference leads to the pages of a database. Its connections are small, and each call keeps one."""
+    text = """
+import sqlite3
+KEPT = []
+
+@profile
+def connect():
+    pages = "create table t (x); insert into t values (zeroblob(200000))"
+    KEPT.append(sqlite3.connect(":memory:").executescript(pages).connection)  # leaks
+
+for number in range(60):
+    connect()
+"""
+    ended, path = profiled(script, text, "--heap=native", "--leaks", "--heap-interval=1")
+    assert leaks_of(ended) == [line_of(path, "# leaks")]
+    [leak] = ended.profile().function("connect")["leaks"]
+    assert leak["held_by"] == "__main__.KEPT: list, 60 items" and leak["bytes"] > 50 * 200_000
+
+
 def test_a_leak_of_arrays_is_found(script):
     pytest.importorskip("numpy")
     text = """

@@ -11,6 +11,7 @@
 #define SHOWN_STEPS 5      /* of a long way: these, and the last one */
 #define NAME_BYTES 100     /* of a name that is shown */
 #define LEAST_FOUND 100    /* of a line's live bytes, one part in so many must be found */
+#define LEAST_EPOCHS 4     /* or something of one epoch in so many */
 #define LEAST_HELD 10      /* of what was found, one part in so many must hang on the holder */
 
 /* ---- what belongs to a line ---- */
@@ -162,15 +163,27 @@ static int64_t weigh(struct search *search, uint32_t leak)
     return all;
 }
 
-/* Was so much of the line's memory found that a holder can be told? */
-static bool is_found(const struct search *search, uint32_t leak)
+enum found { NOTHING, TRACES, ENOUGH };
+
+/* How much of the line's memory was found? Traces are few bytes of many epochs: objects of an extension whose memory is
+ * that of C code, which no reference leads to. */
+static enum found how_much_is_found(const struct search *search, uint32_t leak)
 {
+    const struct clp_heap_line *line = search->heap->owners[search->leaks[leak]->owner];
+    size_t epochs = clp_heap_clock_of(search->heap, line)->epochs, with = 0;
+    bool seen[CLP_LEAKS_MOST_EPOCHS + 1] = {false};
     int64_t found = 0;
 
     for (size_t i = 0; i < search->survivor_count; i++)
-        if (search->survivors[i].leak == leak)
+        if (search->survivors[i].leak == leak) {
             found += search->survivors[i].bytes;
-    return found >= search->heap->owners[search->leaks[leak]->owner]->live / LEAST_FOUND;
+            seen[search->survivors[i].epoch] = true;
+        }
+    for (size_t i = 0; i <= epochs; i++)
+        with += seen[i];
+    if (found >= line->live / LEAST_FOUND)
+        return ENOUGH;
+    return with >= CLP_LEAKS_LEAST_EPOCHS && with >= epochs / LEAST_EPOCHS ? TRACES : NOTHING;
 }
 
 /* Returns the deepest object on the way to more than half of the bytes. Where they lie apart, it is on the way to most
@@ -180,7 +193,8 @@ static uint32_t find_holder(struct search *search, uint32_t leak)
 {
     const struct clp_reached *items = search->reach.items;
     uint32_t holder = CLP_REACH_NONE, heaviest = CLP_REACH_NONE;
-    int64_t all = is_found(search, leak) ? weigh(search, leak) : 0;
+    enum found found = how_much_is_found(search, leak);
+    int64_t all = found != NOTHING ? weigh(search, leak) : 0;
 
     for (size_t i = search->reach.count; all != 0 && i-- > 0;) { /* a parent stands before what is reached from it */
         int64_t weight = search->weights[i];
@@ -191,6 +205,8 @@ static uint32_t find_holder(struct search *search, uint32_t leak)
         if (weight != 0 && (heaviest == CLP_REACH_NONE || weight > search->weights[heaviest]))
             heaviest = (uint32_t)i;
     }
+    if (found == TRACES) /* they must hang on one object, and not on a whole module */
+        return holder != CLP_REACH_NONE && items[holder].parent != CLP_REACH_NONE ? holder : CLP_REACH_NONE;
     if (holder == CLP_REACH_NONE && heaviest != CLP_REACH_NONE && search->weights[heaviest] >= all / LEAST_HELD)
         holder = heaviest;
     return holder;
