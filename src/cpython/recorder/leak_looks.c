@@ -106,8 +106,7 @@ void clp_leak_looks_look(struct clp_recorder *recorder, bool ends)
     clp_profile_init(&profile, &mem);
     look(recorder, &profile, ends ? 0 : steps_for(left));
     clp_profile_clear(&profile);
-    recorder->looks.used += clp_clock_read(&recorder->clock) - work.start;
-    clp_own_work_end(recorder, work);
+    recorder->looks.used += clp_own_work_end(recorder, work);
 }
 
 void clp_leak_looks_end(struct clp_recorder *recorder)

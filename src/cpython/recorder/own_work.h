@@ -37,12 +37,14 @@ static inline uint64_t clp_own_work_take(const struct clp_recorder *recorder, st
     return work.used != 0 && used < passed ? used : passed;
 }
 
-static inline void clp_own_work_end(const struct clp_recorder *recorder, struct clp_own_work work)
+/* Ends the work, and returns the ticks that it took. */
+static inline uint64_t clp_own_work_end(const struct clp_recorder *recorder, struct clp_own_work work)
 {
     uint64_t ticks = clp_own_work_take(recorder, work);
 
     if (clp_thread_here != NULL)
         clp_engine_stand_still(clp_thread_here, ticks);
+    return ticks;
 }
 
 #endif
