@@ -426,6 +426,13 @@ def test_what_the_program_frees_at_its_end(script):
     assert "freed only" not in ended.out
 
 
+def test_a_traceback_is_not_the_holder(script):
+    """The traceback of the exception keeps the frame of main(), and so the server."""
+    ended = run(script, LOCAL.replace("\n\nmain()", "    raise KeyError(server)\n\nmain()"), "--fail-on-leak")
+    assert ended.code == 1 and "KeyError" in ended.err
+    assert re.fullmatch(IN_MAIN % 3000, the_leak(ended.profile(), "Server.handle")["held_by"])
+
+
 def test_a_program_that_is_killed_has_told_its_leaks(script):
     """The last look was when an eighth of the calls were still to come, or later; fewer looks are made when they take
     too much of the time."""

@@ -9,6 +9,7 @@
 
 #define MOST_LEAKS 64      /* of which the holders are told */
 #define SHOWN_STEPS 5      /* of a long way: these, and the last one */
+#define TRACEBACK "sys.last_" /* begins the names of what the interpreter keeps of an exception that ended the program */
 #define NAME_BYTES 100     /* of a name that is shown */
 #define LEAST_FOUND 100    /* of a line's live bytes, one part in so many must be found */
 #define LEAST_EPOCHS 4     /* or something of one epoch in so many */
@@ -412,9 +413,13 @@ static clp_status add_answer(struct search *search, uint32_t leak, struct clp_bu
 
     if (holder != CLP_REACH_NONE) {
         clp_status status = add_holder(search, text, holder);
-        if (status == CLP_OK)
+        if (status != CLP_OK)
+            return status;
+        if (before == NULL || strncmp(clp_buf_text(text), TRACEBACK, sizeof TRACEBACK - 1) != 0) {
             clp_heap_note_holder(search->heap, verdict->owner, clp_buf_text(text));
-        return status;
+            return CLP_OK;
+        }
+        clp_buf_cut(text, 0); /* the program has died of an exception, which keeps the frames */
     }
     if (before != NULL)
         clp_buf_add_text(text, before);
@@ -469,6 +474,17 @@ static clp_status search_and_tell(struct search *search, size_t most)
     clp_mem_free(search->mem, search->survivors, search->survivor_room, sizeof *search->survivors);
     clp_reach_clear(&search->reach);
     return status;
+}
+
+bool clp_holders_known(const struct clp_heap *heap, const struct clp_profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        for (size_t j = 0; j < profile->functions[i].leak_count; j++) {
+            uint32_t owner = profile->functions[i].leaks[j].owner;
+            if (owner != 0 && heap->owners[owner]->trail->held_by == NULL)
+                return false;
+        }
+    return true;
 }
 
 clp_status clp_holders_find(struct clp_heap *heap, size_t most, struct clp_profile *profile)

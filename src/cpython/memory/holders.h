@@ -18,4 +18,7 @@
  * references; 0: nothing is searched. If it finds nothing, an earlier answer of the run is given. Without any, it says why. CLP_NO_MEMORY: not even that. */
 clp_status clp_holders_find(struct clp_heap *heap, size_t most, struct clp_profile *profile);
 
+/* Have earlier searches of the run found the holders of all leaks that were just judged? */
+bool clp_holders_known(const struct clp_heap *heap, const struct clp_profile *profile);
+
 #endif

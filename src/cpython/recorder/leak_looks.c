@@ -53,16 +53,9 @@ static void list_leaks(const struct clp_heap *heap, const struct clp_profile *pr
 }
 
 /* Is it time to search for holders? If all are known, only after twice the progress. */
-static bool is_time_to_search(const struct clp_recorder *recorder, const struct clp_live_leak *list, size_t count)
+static bool is_time_to_search(const struct clp_recorder *recorder, const struct clp_profile *profile)
 {
-    const struct clp_heap *heap = recorder->heap;
-
-    if (heap->progress / 2 >= recorder->looks.searched)
-        return true;
-    for (size_t i = 0; i < count; i++)
-        if (heap->owners[list[i].leak->owner]->trail->held_by == NULL)
-            return true;
-    return false;
+    return recorder->heap->progress / 2 >= recorder->looks.searched || !clp_holders_known(recorder->heap, profile);
 }
 
 /* `steps` is the most of a search for holders; 0: a search of any length. */
@@ -83,7 +76,7 @@ static void look(struct clp_recorder *recorder, struct clp_profile *profile, siz
     char seconds[CLP_EPOCH_SECONDS];
     if (steps == 0)
         steps = CLP_HOLDERS_STEPS;
-    else if (!is_time_to_search(recorder, list, count))
+    else if (!is_time_to_search(recorder, profile))
         steps = 0;
     if (count != 0 && steps != 0)
         recorder->looks.searched = recorder->heap->progress;
