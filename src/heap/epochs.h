@@ -36,7 +36,7 @@ struct clp_epochs {
     int64_t limit;         /* bytes; negative: the usual one */
     struct clp_heap *heap; /* borrowed: the table that is told; set where there is a kind */
     const struct clp_clock *clock; /* borrowed, likewise */
-    /* Those that run longest: a hash table in which the first comer has the place until it returns. */
+    /* The bodies that run longest: a hash table in which the first comer has the place until it returns. */
     struct clp_epochs_body bodies[CLP_EPOCHS_BODIES];
     uint32_t next_look; /* when this progress is made, it is time to look for leaks .. */
     bool due;           /* .. which the caller does then */

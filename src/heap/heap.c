@@ -161,18 +161,17 @@ static inline struct clp_heap_line *owner_of(const struct clp_heap *heap,
     return heap->owners[clp_heap_slot_owner(slot)];
 }
 
-static struct clp_heap_clock *clock_of(struct clp_heap *heap, uint32_t function)
+static const struct clp_heap_clock *clock_of(const struct clp_heap *heap, uint32_t function)
 {
     return heap->epochs == CLP_HEAP_BY_CALLS && function != CLP_HEAP_NOBODY
                ? &heap->functions[function].clock
                : &heap->clock;
 }
 
-/* The clock of the line's epochs so far. */
-static struct clp_heap_clock *clock_of_line(struct clp_heap *heap, const struct clp_heap_line *line)
+const struct clp_heap_clock *clp_heap_clock_of(const struct clp_heap *heap, const struct clp_heap_line *line)
 {
-    struct clp_heap_clock *clock = clock_of(heap, line->function);
-    struct clp_heap_runs *runs = line->trail != NULL ? line->trail->runs : NULL;
+    const struct clp_heap_clock *clock = clock_of(heap, line->function);
+    const struct clp_heap_runs *runs = line->trail != NULL ? line->trail->runs : NULL;
 
     return runs != NULL && clock->calls < clp_leaks_needed(0) ? &runs->clock : clock;
 }
@@ -295,7 +294,7 @@ static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const voi
 static bool is_lasting(struct clp_heap *heap, const struct clp_heap_line *line,
                        const struct clp_shadow_slot *slot)
 {
-    return slot->stretched || slot->born < clock_of_line(heap, line)->began;
+    return slot->stretched || slot->born < clp_heap_clock_of(heap, line)->began;
 }
 
 /* Returns the slot of the line's newest block, if it was allocated in this call and is at least as large as
@@ -308,7 +307,7 @@ static struct clp_shadow_slot *find_heir(struct clp_heap *heap, const struct clp
     if (newest == NULL || newest == freed->address)
         return NULL;
     struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, newest);
-    return slot != NULL && owner_of(heap, slot) == line && slot->born >= clock_of_line(heap, line)->began &&
+    return slot != NULL && owner_of(heap, slot) == line && slot->born >= clp_heap_clock_of(heap, line)->began &&
                    clp_heap_slot_bytes(slot) >= clp_heap_slot_bytes(&freed->slot)
                ? slot
                : NULL;
@@ -343,7 +342,7 @@ static void note_loss(struct clp_heap *heap, const struct clp_heap_line *line,
         return;
     trail->lost += (int64_t)bytes;
     trail->missed = clp_heap_is_exact(heap) ? 0 : bytes;
-    trail->missed_at = (uint32_t)clock_of_line(heap, line)->calls;
+    trail->missed_at = (uint32_t)clp_heap_clock_of(heap, line)->calls;
 }
 
 /* To be called when a block of the line is freed. Finds out whether a thing that grew ends with it, or only
@@ -384,7 +383,7 @@ static void note_birth(struct clp_heap *heap, const struct clp_heap_line *line, 
         return;
     trail->newest = address;
     if (trail->missed != 0)
-        find_missed(trail, clock_of_line(heap, line)->calls, bytes, slot);
+        find_missed(trail, clp_heap_clock_of(heap, line)->calls, bytes, slot);
 }
 
 /* ---- changes of the table ---- */
@@ -395,9 +394,9 @@ static struct clp_heap_weight weight_of(const struct clp_heap *heap, const struc
 }
 
 /* Counts what no selected line frees: it may be the end of the program. */
-static void note_left(struct clp_heap *heap, const struct clp_heap_line *line, int64_t bytes)
+static void note_left(const struct clp_heap *heap, const struct clp_heap_line *line, int64_t bytes)
 {
-    uint32_t began = clock_of_line(heap, line)->began;
+    uint32_t began = clp_heap_clock_of(heap, line)->began;
 
     if (line->trail->left_at != began)
         line->trail->left = 0;
@@ -760,22 +759,17 @@ void clp_heap_note_holder(struct clp_heap *heap, uint32_t owner, const char *tex
     give_hold(heap, locked);
 }
 
-const struct clp_heap_clock *clp_heap_clock_of(const struct clp_heap *heap, const struct clp_heap_line *line)
-{
-    return clock_of_line((struct clp_heap *)heap, line);
-}
-
 /* ---- the end of the program ---- */
 
 /* What is alive of the line, with what no selected line has freed since its last call. */
-static int64_t alive_with_left(struct clp_heap *heap, const struct clp_heap_line *line)
+static int64_t alive_with_left(const struct clp_heap *heap, const struct clp_heap_line *line)
 {
     const struct clp_heap_trail *trail = line->trail;
 
-    return line->live + (trail->left_at == clock_of_line(heap, line)->began ? trail->left : 0);
+    return line->live + (trail->left_at == clp_heap_clock_of(heap, line)->began ? trail->left : 0);
 }
 
-static void mark_lines(struct clp_heap *heap, const struct clp_heap_function *function)
+static void mark_lines(const struct clp_heap *heap, const struct clp_heap_function *function)
 {
     for (uint32_t i = 0; function->lines != NULL && i < function->line_count; i++)
         if (function->lines[i].trail != NULL)

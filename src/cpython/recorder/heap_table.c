@@ -178,6 +178,7 @@ bool clp_heap_table_restart(struct clp_recorder *recorder, int warmups, int64_t 
         PyErr_NoMemory();
         return false;
     }
+    clp_epochs_forget(&recorder->epochs);
     recorder->epochs.warmups = warmups;
     recorder->epochs.limit = limit;
     if (clp_hooks_set_heap(heap, &recorder->epochs, &recorder->engine))
