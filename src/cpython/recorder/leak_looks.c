@@ -3,6 +3,7 @@
 #include "cpython/memory/holders.h"
 #include "formats/live/live_leaks.h"
 #include "heap/heap_results.h"
+#include "os/arena.h"
 #include "heap_table.h"
 #include "own_work.h"
 #include <string.h>
@@ -89,16 +90,19 @@ static void look(struct clp_recorder *recorder, struct clp_profile *profile, siz
 void clp_leak_looks_look(struct clp_recorder *recorder, bool ends)
 {
     double left = budget_left(recorder);
-    struct clp_mem mem = clp_mem_system();
+    struct clp_pages pages = {0}; /* given back at once, so that the process does not grow */
+    struct clp_arena arena;
     struct clp_profile profile;
 
     recorder->epochs.due = false;
     if (left <= 0 && !ends)
         return;
     struct clp_own_work work = clp_own_work_begin(recorder);
-    clp_profile_init(&profile, &mem);
+    clp_arena_init(&arena, &pages);
+    clp_profile_init(&profile, &arena.mem);
     look(recorder, &profile, ends ? 0 : steps_for(left));
     clp_profile_clear(&profile);
+    clp_arena_clear(&arena);
     recorder->looks.used += clp_own_work_end(recorder, work);
 }
 
