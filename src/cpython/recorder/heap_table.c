@@ -120,7 +120,7 @@ static void start_looks(struct clp_recorder *recorder)
 {
     recorder->looks.start = clp_clock_read(&recorder->clock);
     recorder->looks.used = 0;
-    recorder->looks.searched = 0;
+    recorder->looks.looked = recorder->looks.searched = 0;
 }
 
 static bool start_table(struct clp_recorder *recorder, uint64_t interval, const char *epochs)

@@ -12,6 +12,7 @@
 #define BUDGET 50             /* one part in so many of the time that passes is for looks */
 #define STEP_NANOS 100        /* a reference that is followed takes about so long */
 #define LEAST_STEPS 20000
+#define LAST_STEPS 300000 /* where the program ends */
 
 static double nanos_of(const struct clp_recorder *recorder, uint64_t ticks)
 {
@@ -26,11 +27,12 @@ static double budget_left(const struct clp_recorder *recorder)
     return FREE_NANOS + passed / BUDGET - nanos_of(recorder, recorder->looks.used);
 }
 
-static size_t steps_for(double nanos)
+/* How many references may be followed. */
+static size_t steps_for(double nanos, bool ends)
 {
-    double steps = nanos / STEP_NANOS;
+    double steps = nanos / STEP_NANOS, least = ends ? LAST_STEPS : nanos > 0 ? LEAST_STEPS : 0;
 
-    return steps < LEAST_STEPS ? LEAST_STEPS : steps > CLP_HOLDERS_STEPS ? CLP_HOLDERS_STEPS : (size_t)steps;
+    return (size_t)(steps < least ? least : steps > CLP_HOLDERS_STEPS ? CLP_HOLDERS_STEPS : steps);
 }
 
 static size_t count_leaks(const struct clp_profile *profile)
@@ -59,8 +61,8 @@ static bool is_time_to_search(const struct clp_recorder *recorder, const struct 
     return recorder->heap->progress / 2 >= recorder->looks.searched || !clp_holders_known(recorder->heap, profile);
 }
 
-/* `steps` is the most of a search for holders; 0: a search of any length. */
-static void look(struct clp_recorder *recorder, struct clp_profile *profile, size_t steps)
+/* `left` is the budget, in nanoseconds. */
+static void look(struct clp_recorder *recorder, struct clp_profile *profile, double left, bool ends)
 {
     const struct clp_heap_scope scope = {.functions = &recorder->engine.functions};
     uint64_t passed = clp_clock_read(&recorder->clock) - recorder->looks.start;
@@ -75,10 +77,7 @@ static void look(struct clp_recorder *recorder, struct clp_profile *profile, siz
         return;
     list_leaks(recorder->heap, profile, list);
     char seconds[CLP_EPOCH_SECONDS];
-    if (steps == 0)
-        steps = CLP_HOLDERS_STEPS;
-    else if (!is_time_to_search(recorder, profile))
-        steps = 0;
+    size_t steps = ends || is_time_to_search(recorder, profile) ? steps_for(left, ends) : 0;
     if (count != 0 && steps != 0)
         recorder->looks.searched = recorder->heap->progress;
     if (clp_holders_find(recorder->heap, steps, profile) == CLP_OK)
@@ -95,12 +94,13 @@ void clp_leak_looks_look(struct clp_recorder *recorder, bool ends)
     struct clp_profile profile;
 
     recorder->epochs.due = false;
-    if (left <= 0 && !ends)
+    if (left <= 0 && !ends && recorder->heap->progress / 2 < recorder->looks.looked)
         return;
+    recorder->looks.looked = recorder->heap->progress;
     struct clp_own_work work = clp_own_work_begin(recorder);
     clp_arena_init(&arena, &pages);
     clp_profile_init(&profile, &arena.mem);
-    look(recorder, &profile, ends ? 0 : steps_for(left));
+    look(recorder, &profile, left, ends);
     clp_profile_clear(&profile);
     clp_arena_clear(&arena);
     recorder->looks.used += clp_own_work_end(recorder, work);

@@ -3,8 +3,8 @@
  * and writes both into the live file. So they are there after a kill, and a holder that the program frees on its way
  * out is known (heap/heap.h, the end of the program).
  *
- * Looks have a budget, a fiftieth of the time that passes; one at the end of the program is made in any case. Protected
- * as recorder_state.h says. */
+ * Looks have a budget, a fiftieth of the time that passes. Beyond it they only come after twice the progress, and search
+ * for no holders. One at the end of the program is made in any case. Protected as recorder_state.h says. */
 #ifndef CLP_LEAK_LOOKS_H
 #define CLP_LEAK_LOOKS_H
 
