@@ -178,7 +178,7 @@ static void say_which(const struct clp_profile *profile)
 void clp_leakrun_judge(const struct clp_run_options *options, PyObject *profiler,
                        const struct clp_profile *profile)
 {
-    bool fails = options->fail_on_leak != NULL, leaks = clp_leak_report_count(profile) != 0;
+    bool fails = options->fail_on_leak != NULL, leaks = clp_profile_count_leaks(profile) != 0;
     bool judged = leaks || clp_leak_report_judged(profile);
     const char *unjudged = clp_leak_report_unjudged(profile);
 

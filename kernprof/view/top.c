@@ -89,7 +89,7 @@ static void add_title(const struct top *top, struct clp_buf *out)
                        : top->about.unknown ? "may be running elsewhere" : "has ended");
     clp_number_add_time(out, (double)top->profile.meta.wall);
     clp_buf_add_text(out, "\nq quits; < and > change the column\n");
-    if (clp_leak_report_count(&top->profile) == 0)
+    if (clp_profile_count_leaks(&top->profile) == 0)
         return;
     clp_leak_report_names(&top->profile, top->folder, out); /* those of the last look */
     clp_buf_add_text(out, "\n");

@@ -465,6 +465,15 @@ static clp_status copy_leak(struct clp_mem *mem, const struct clp_profile_leak *
     return CLP_OK;
 }
 
+size_t clp_profile_count_leaks(const struct clp_profile *profile)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->function_count; i++)
+        count += profile->functions[i].leak_count;
+    return count;
+}
+
 clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
                                 const struct clp_profile_leak *leak)
 {

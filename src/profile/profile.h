@@ -382,6 +382,9 @@ clp_status clp_profile_reserve_lines(struct clp_profile *profile,
 clp_status clp_profile_add_leak(struct clp_profile *profile, struct clp_profile_function *function,
                                 const struct clp_profile_leak *leak);
 
+/* Returns the number of leaks of all functions. */
+size_t clp_profile_count_leaks(const struct clp_profile *profile);
+
 /* Appends a series without samples. *series is borrowed and stays valid until the next series is added. CLP_NO_MEMORY
  * leaves the profile as it was. */
 clp_status clp_profile_add_series(struct clp_profile *profile, uint64_t pid, double start,

@@ -15,15 +15,6 @@ struct found {
     const struct clp_profile_leak *leak;
 };
 
-size_t clp_leak_report_count(const struct clp_profile *profile)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < profile->function_count; i++)
-        count += profile->functions[i].leak_count;
-    return count;
-}
-
 bool clp_leak_report_judged(const struct clp_profile *profile)
 {
     const struct clp_profile_meta *meta = &profile->meta;
@@ -212,7 +203,7 @@ static void add_table(const struct clp_profile *profile, const struct found *all
                       struct clp_buf *out)
 {
     const struct clp_table table = {.out = out, .marked = true};
-    size_t count = clp_leak_report_count(profile);
+    size_t count = clp_profile_count_leaks(profile);
 
     clp_buf_add_text(out, "\n");
     add_titles(&table, &profile->meta);
@@ -225,7 +216,7 @@ static void add_table(const struct clp_profile *profile, const struct found *all
 void clp_leak_report_text(const struct clp_profile *profile, const char *folder, bool marked,
                           struct clp_buf *out)
 {
-    size_t count = clp_leak_report_count(profile);
+    size_t count = clp_profile_count_leaks(profile);
     struct found *all = count != 0 ? collect(profile, count, out->mem) : NULL;
 
     if (count != 0) {
@@ -254,7 +245,7 @@ void clp_leak_report_text(const struct clp_profile *profile, const char *folder,
 void clp_leak_report_names(const struct clp_profile *profile, const char *folder,
                            struct clp_buf *out)
 {
-    size_t count = clp_leak_report_count(profile);
+    size_t count = clp_profile_count_leaks(profile);
     struct found *all = count != 0 ? collect(profile, count, out->mem) : NULL;
 
     if (count == 0)

@@ -6,9 +6,6 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 
-/* Returns how many lines leak. */
-size_t clp_leak_report_count(const struct clp_profile *profile);
-
 /* Did the run search for leaks, and were there enough epochs for a verdict? */
 bool clp_leak_report_judged(const struct clp_profile *profile);
 

@@ -35,15 +35,6 @@ static size_t steps_for(double nanos, bool ends)
     return (size_t)(steps < least ? least : steps > CLP_HOLDERS_STEPS ? CLP_HOLDERS_STEPS : steps);
 }
 
-static size_t count_leaks(const struct clp_profile *profile)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < profile->function_count; i++)
-        count += profile->functions[i].leak_count;
-    return count;
-}
-
 /* Takes the leaks out of the profile into *list, which has room for them, with the numbers of their functions. */
 static void list_leaks(const struct clp_heap *heap, const struct clp_profile *profile, struct clp_live_leak *list)
 {
@@ -71,7 +62,7 @@ static void look(struct clp_recorder *recorder, struct clp_profile *profile, dou
 
     if (clp_heap_judge(recorder->heap, &scope, &judging, profile) != CLP_OK)
         return;
-    size_t count = count_leaks(profile);
+    size_t count = clp_profile_count_leaks(profile);
     struct clp_live_leak *list = clp_mem_alloc(profile->mem, count + 1, sizeof *list);
     if (list == NULL)
         return;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define LOG_BYTES ((size_t)64 * 1024)
-#define ALIGNED(bytes) (((bytes) + 7) / 8 * 8)
 
 uint64_t clp_live_layout(void)
 {
@@ -191,7 +190,7 @@ static void put(struct clp_chunk *chunk, struct clp_live_record record,
                 const struct part parts[PARTS])
 {
     char *at = (char *)(chunk + 1) + chunk->used;
-    size_t whole = ALIGNED(sizeof record + record.bytes);
+    size_t whole = CLP_LIVE_ALIGNED(sizeof record + record.bytes);
 
     memcpy(at, &record, sizeof record);
     at += sizeof record;
@@ -208,7 +207,7 @@ static void add_large(struct clp_live *live, struct clp_live_record record,
                       const struct part parts[PARTS])
 {
     struct clp_chunk *chunk =
-        new_chunk(live, CLP_CHUNK_RECORDS, ALIGNED(sizeof record + record.bytes));
+        new_chunk(live, CLP_CHUNK_RECORDS, CLP_LIVE_ALIGNED(sizeof record + record.bytes));
 
     if (chunk == NULL)
         return;
@@ -227,7 +226,7 @@ static void add_record(struct clp_live *live, struct clp_live_record record,
     clp_live_note_user(live);
     for (int i = 0; i < PARTS; i++)
         record.bytes += parts[i].count;
-    whole = ALIGNED(sizeof record + record.bytes);
+    whole = CLP_LIVE_ALIGNED(sizeof record + record.bytes);
     if (whole > LOG_BYTES / 4) {
         add_large(live, record, parts);
         return;

@@ -70,6 +70,8 @@ uint64_t clp_live_layout(void);
 enum clp_live_record_kind { CLP_LIVE_FUNCTION = 1, CLP_LIVE_TEXT, CLP_LIVE_COMMAND, CLP_LIVE_OWN, CLP_LIVE_CALLEE,
                             CLP_LIVE_LEAKS };
 
+#define CLP_LIVE_ALIGNED(bytes) (((bytes) + 7) / 8 * 8)
+
 /* The head of a record. Its bytes follow, then zeroes up to a multiple of 8.
  *
  *   function   struct clp_live_function, its lines, file, 0, name, 0, a byte for each line if its flags say so

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALIGNED(bytes) (((bytes) + 7) / 8 * 8)
-
 static void add_leak(struct clp_buf *record, const struct clp_live_leak *found)
 {
     static const char padding[8];
@@ -14,11 +12,11 @@ static void add_leak(struct clp_buf *record, const struct clp_live_leak *found)
     size_t bytes = strlen(holder) + 1;
     const struct clp_live_leak_head head = {found->function, leak->line, leak->bytes, leak->margin, leak->bytes_per_call,
                                             leak->bytes_per_second, leak->confidence, leak->per_execution,
-                                            (uint32_t)ALIGNED(bytes)};
+                                            (uint32_t)CLP_LIVE_ALIGNED(bytes)};
 
     clp_buf_add(record, (const char *)&head, sizeof head);
     clp_buf_add(record, holder, bytes);
-    clp_buf_add(record, padding, ALIGNED(bytes) - bytes);
+    clp_buf_add(record, padding, CLP_LIVE_ALIGNED(bytes) - bytes);
 }
 
 void clp_live_note_leaks(struct clp_live *live, const struct clp_live_leak *leaks, size_t count, const char *epoch,

@@ -40,7 +40,7 @@ Test(leak_report, none)
     clp_leak_report_text(&profile, NULL, false, &out);
     clp_leak_report_names(&profile, NULL, &out);
     cr_expect_eq(out.used, 0);
-    cr_expect_eq(clp_leak_report_count(&profile), 0);
+    cr_expect_eq(clp_profile_count_leaks(&profile), 0);
 }
 
 Test(leak_report, the_largest_first)
@@ -48,7 +48,7 @@ Test(leak_report, the_largest_first)
     add_leak(8, 1536);
     add_leak(9, 5 << 20);
     add_leak(900, 3);
-    cr_expect_eq(clp_leak_report_count(&profile), 3);
+    cr_expect_eq(clp_profile_count_leaks(&profile), 3);
     clp_leak_report_text(&profile, "/home", false, &out);
     cr_expect_str_eq(clp_buf_text(&out),
                      "\nLeaks: 3 lines\n"
