@@ -229,7 +229,8 @@ def test_each_window_counts_nested_functions(target, tmp_path):
         calls = [sum(Profile.measure(profile.function("step" + inner), "hits").values()) // lines for inner, lines in (
             ("", 4), (".<locals>.inner", 2), (".<locals>.inner.<locals>.deeper", 1), (".<locals>.<lambda>", 1),
             (".<locals>.<genexpr>", 1))]  # fmt: skip
-        assert min(calls) > 10 and max(calls) - min(calls) <= 1, calls
+        # a step that runs when the window opens, and another when it closes, call functions but are not whole themselves
+        assert min(calls) > 10 and max(calls) - min(calls) <= 2, calls
     assert loop.end() == ""
 
 
