@@ -274,6 +274,8 @@ struct clp_thread {
     struct clp_thread *next;
 };
 
+struct clp_ways;
+
 /* The size of the head of a stack's area. The activations start behind it, on the next cache line. */
 #define CLP_STACK_HEAD 64
 
@@ -333,6 +335,8 @@ struct clp_engine {
     size_t open_count;
     struct clp_thread *threads;
     struct clp_thread *ended; /* counters of reaped threads, one per group, made when needed */
+    struct clp_ways *ways; /* of code that is counted without events (ways.h) */
+    struct clp_thread *counted; /* what they count, of all threads; in `threads`; NULL: nothing yet */
     struct clp_groups groups; /* empty: threads are not told apart */
     struct clp_hashmap suspended; /* frame -> struct clp_suspended */
     struct clp_suspended *free_suspended;

@@ -159,7 +159,8 @@ enum clp_area_kind {
     CLP_AREA_CALLS, /* nodes of the tree of calls (call_tree.h) */
     CLP_AREA_CALL_SUM, /* what the nodes of a function counted for this run beyond their counts */
     CLP_AREA_CALL_BASE, /* what the nodes of a function held before this run counted it */
-    CLP_AREA_TENSORS /* what no line did with tensors */
+    CLP_AREA_TENSORS, /* what no line did with tensors */
+    CLP_AREA_WAYS /* counters of the ways of a code object (ways.h) */
 };
 
 /* The head of every piece of memory that the pool gives. */

@@ -24,8 +24,7 @@ static bool never_starts(const struct clp_decoded *decoded, uint32_t at)
 
 /* ---- marks ---- */
 
-/* Where FOR_ITER continues when it is exhausted. Since 3.12 this is past the END_FOR that it names. */
-static uint32_t goes_to(const struct clp_decoded *decoded, uint32_t from)
+uint32_t clp_edges_goes_to(const struct clp_decoded *decoded, uint32_t from)
 {
     const struct clp_bytecode *bytecode = decoded->bytecode;
     uint32_t target = decoded->items[from].target;
@@ -292,7 +291,7 @@ static void note_edges_from(struct clp_edges *edges, uint32_t from)
     if (from + 1 < decoded->count && !clp_decoded_is(decoded, from, CLP_OP_NO_NEXT))
         note_fall(edges, from, from + 1);
     if (clp_decoded_is(decoded, from, CLP_OP_GOES)) {
-        uint32_t to = goes_to(decoded, from);
+        uint32_t to = clp_edges_goes_to(decoded, from);
         if (to != item->target)
             note_fall(edges, from, to); /* FOR_ITER arrives where END_FOR would continue */
         else
@@ -323,7 +322,7 @@ static bool lacks_end(const struct clp_decoded *decoded, uint32_t at)
     const struct clp_bytecode *bytecode = decoded->bytecode;
 
     return bytecode->end_for != 0 && is_opcode(decoded, at, bytecode->for_iter) &&
-           goes_to(decoded, at) != decoded->items[at].target + 1 + bytecode->skips_tail;
+           clp_edges_goes_to(decoded, at) != decoded->items[at].target + 1 + bytecode->skips_tail;
 }
 
 clp_status clp_edges_init(struct clp_edges *edges, const struct clp_decoded *decoded,

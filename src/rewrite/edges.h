@@ -38,6 +38,9 @@ bool clp_edge_counts(const struct clp_edges *edges, uint32_t from, uint32_t to);
 /* Does a line begin at the handler when an exception leads there from `from`? */
 bool clp_edge_throw_counts(const struct clp_edges *edges, uint32_t from, uint32_t handler);
 
+/* Where the jump `from` continues. For a FOR_ITER whose loop ends in END_FOR this is past that. */
+uint32_t clp_edges_goes_to(const struct clp_decoded *decoded, uint32_t from);
+
 /* The RERAISE with the place of the exception that this handler falls through to. CLP_NOWHERE: there is none
  * nearby. */
 uint32_t clp_edges_reraise_of(const struct clp_decoded *decoded, uint32_t handler);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layout.h"
 #include "around.h"
+#include "counted.h"
 
 /* ---- the plan ---- */
 
@@ -122,6 +123,8 @@ static clp_status plan_behind(struct clp_layout *layout, uint32_t at)
 
 static clp_status plan(struct clp_layout *layout)
 {
+    if (layout->flow != NULL)
+        return clp_counted_plan(layout);
     clp_status status = want_unlined(layout, CLP_PROBE_LEAVE);
 
     for (uint32_t i = 0; i < layout->decoded->count && status == CLP_OK; i++) {
@@ -139,7 +142,10 @@ struct clp_behind clp_layout_behind(const struct clp_layout *layout, uint32_t at
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
     struct clp_behind behind = {CLP_NOWHERE, CLP_NOWHERE, CLP_NOWHERE, layout->places[at].before, false};
 
-    if (!layout->insert)
+    if (layout->flow != NULL)
+        behind.repeats_send = behind.before != CLP_NOWHERE && at > 0 && is_311(layout) &&
+                              is_opcode(layout, at - 1, bytecode->send);
+    if (!layout->insert || layout->flow != NULL)
         return behind;
     if (ends_send(layout, at))
         behind.resume_if = clp_layout_constant(layout, CLP_PROBE_RESUME_IF, 0);
@@ -181,9 +187,13 @@ static void lay_out(struct clp_layout *layout)
     for (uint32_t i = 0; i < layout->decoded->count; i++) {
         struct clp_code_place *place = &layout->places[i];
         place->block = at;
-        place->counting =
-            at + clp_layout_operand_units(layout, place->front, place->front_depth) + place->jumps_over;
-        place->plain = place->counting + clp_layout_probe_units(place->line);
+        uint32_t front = at + clp_layout_operand_units(layout, place->front, place->front_depth);
+        uint32_t arriving = layout->flow != NULL ? clp_counted_lay_out_arrivals(layout, i, front)
+                                                 : clp_layout_probe_units(place->line);
+        place->counting = front + (place->jumps_over ? 1u + clp_layout_prefixes(arriving) : 0);
+        if (layout->flow != NULL)
+            clp_counted_lay_out_arrivals(layout, i, place->counting);
+        place->plain = place->counting + arriving;
         place->self = place->plain + behind_units(layout, i);
         at = place->self + place->prefixes + clp_decoded_body(layout->decoded, i);
     }
@@ -226,6 +236,12 @@ uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from)
         (is_opcode(layout, from, decoded->bytecode->for_iter) &&
          is_opcode(layout, target, decoded->bytecode->end_for)))
         return place->self;
+    if (layout->flow != NULL) {
+        uint32_t way = layout->places[from].jump;
+        bool arrives = way != CLP_NOWHERE && layout->flow->ways[way].counted &&
+                       layout->places[from].before != layout->flow->ways[way].counter;
+        return arrives ? layout->flow->ways[way].address : place->plain;
+    }
     if (layout->insert && clp_edge_counts(layout->edges, from, target))
         return place->counting;
     return place->plain;
@@ -277,6 +293,10 @@ static void lay_out_blocks(struct clp_layout *layout)
     uint32_t resume = clp_layout_constant(layout, CLP_PROBE_RESUME, 0);
     uint32_t at = layout->end;
 
+    if (layout->flow != NULL) {
+        layout->leave_block = layout->total = clp_counted_lay_out_catches(layout, at);
+        return;
+    }
     for (size_t i = 0; i < back_count(layout); i++) {
         if (layout->backs[i] == CLP_NOWHERE)
             continue;
@@ -323,7 +343,7 @@ static clp_status allocate(struct clp_layout *layout)
 {
     const struct clp_decoded *decoded = layout->decoded;
 
-    layout->places = clp_mem_alloc(decoded->mem, decoded->count, sizeof *layout->places);
+    layout->places = clp_mem_alloc(decoded->mem, decoded->count + 1, sizeof *layout->places);
     layout->backs = clp_mem_alloc(decoded->mem, back_count(layout), sizeof *layout->backs);
     layout->asks = clp_mem_alloc(decoded->mem, decoded->range_count, sizeof *layout->asks);
     if (layout->places == NULL || layout->backs == NULL ||
@@ -331,6 +351,7 @@ static clp_status allocate(struct clp_layout *layout)
         return CLP_NO_MEMORY;
     for (uint32_t i = 0; i < decoded->count; i++) {
         layout->places[i].front = layout->places[i].line = layout->places[i].before = CLP_NOWHERE;
+        layout->places[i].jump = CLP_NOWHERE;
         layout->places[i].prefixes = decoded->items[i].prefixes;
     }
     for (size_t i = 0; i < back_count(layout); i++)
@@ -340,12 +361,12 @@ static clp_status allocate(struct clp_layout *layout)
     return CLP_OK;
 }
 
-clp_status clp_layout_init(struct clp_layout *layout, const struct clp_decoded *decoded,
-                           const struct clp_edges *edges, struct clp_rewritten *out,
-                           enum clp_insertion insert, const char **reason)
+clp_status clp_layout_init(struct clp_layout *layout, const struct clp_edges *edges, struct clp_flow *flow,
+                           struct clp_rewritten *out, enum clp_insertion insert, const char **reason)
 {
-    *layout = (struct clp_layout){
-        .decoded = decoded, .edges = edges, .out = out, .insert = insert};
+    const struct clp_decoded *decoded = edges->decoded;
+
+    *layout = (struct clp_layout){.decoded = decoded, .edges = edges, .flow = flow, .out = out, .insert = insert};
     clp_hashmap_init(&layout->constants, decoded->mem);
     clp_status status = allocate(layout);
     if (status == CLP_OK && insert)
@@ -369,10 +390,12 @@ void clp_layout_clear(struct clp_layout *layout)
 {
     struct clp_mem *mem = layout->decoded->mem;
 
-    clp_mem_free(mem, layout->places, layout->decoded->count, sizeof *layout->places);
+    clp_mem_free(mem, layout->places, layout->decoded->count + 1, sizeof *layout->places);
+    clp_mem_free(mem, layout->arrivals, layout->arrival_count, sizeof *layout->arrivals);
     clp_mem_free(mem, layout->backs, back_count(layout), sizeof *layout->backs);
     clp_mem_free(mem, layout->asks, layout->decoded->range_count, sizeof *layout->asks);
     clp_hashmap_clear(&layout->constants);
     layout->places = NULL;
+    layout->arrivals = NULL;
     layout->backs = layout->asks = NULL;
 }

@@ -10,11 +10,10 @@
  * does not begin then, through the second where it does. */
 #define CLP_BACK_BLOCKS 2
 
-/* Plans the new code. On CLP_NO_MEMORY or CLP_UNSUPPORTED *reason is a constant that says why, and there is nothing to
+/* Plans the new code. `flow` is NULL but with CLP_INSERT_COUNTS. All is borrowed. On CLP_NO_MEMORY or CLP_UNSUPPORTED *reason is a constant that says why, and there is nothing to
  * clear but *out. */
-clp_status clp_layout_init(struct clp_layout *layout, const struct clp_decoded *decoded,
-                           const struct clp_edges *edges, struct clp_rewritten *out,
-                           enum clp_insertion insert, const char **reason);
+clp_status clp_layout_init(struct clp_layout *layout, const struct clp_edges *edges, struct clp_flow *flow,
+                           struct clp_rewritten *out, enum clp_insertion insert, const char **reason);
 void clp_layout_clear(struct clp_layout *layout);
 
 /* The number of EXTENDED_ARG prefixes that an argument needs. */

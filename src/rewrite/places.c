@@ -17,22 +17,28 @@ uint32_t clp_layout_constant(const struct clp_layout *layout, enum clp_probe_kin
                                                                                                   : CLP_NOWHERE;
 }
 
-clp_status clp_layout_want(struct clp_layout *layout, struct clp_probe probe, uint32_t *constant)
+clp_status clp_layout_add(struct clp_layout *layout, struct clp_probe probe, uint32_t *constant)
 {
     struct clp_rewritten *out = layout->out;
+
+    if (out->probe_count == out->probe_room &&
+        clp_mem_grow(out->mem, (void **)&out->probes, &out->probe_room, out->probe_room * 2 + 16,
+                     sizeof *out->probes) != CLP_OK)
+        return CLP_NO_MEMORY;
+    *constant = layout->decoded->code->const_count + (uint32_t)out->probe_count;
+    out->probes[out->probe_count++] = probe;
+    return CLP_OK;
+}
+
+clp_status clp_layout_want(struct clp_layout *layout, struct clp_probe probe, uint32_t *constant)
+{
     uint64_t key = key_of(probe), found;
 
     if (clp_hashmap_get(&layout->constants, key, &found)) {
         *constant = (uint32_t)found;
         return CLP_OK;
     }
-    if (out->probe_count == out->probe_room &&
-        clp_mem_grow(out->mem, (void **)&out->probes, &out->probe_room, out->probe_room * 2 + 16,
-                     sizeof *out->probes) != CLP_OK)
+    if (clp_layout_add(layout, probe, constant) != CLP_OK)
         return CLP_NO_MEMORY;
-    *constant = layout->decoded->code->const_count + (uint32_t)out->probe_count;
-    if (clp_hashmap_set(&layout->constants, key, *constant) != CLP_OK)
-        return CLP_NO_MEMORY;
-    out->probes[out->probe_count++] = probe;
-    return CLP_OK;
+    return clp_hashmap_set(&layout->constants, key, *constant);
 }

@@ -6,13 +6,14 @@
 
 #include "edges.h"
 #include "base/hashmap.h"
-#include "rewritten.h"
+#include "flow.h"
 
 /* What stands before an instruction, in this order. Addresses are units of the new code.
  *
  *     block:    front probe       reached only from the instruction before (entry, resumption, the end of a call)
  *               jump to `plain`   if arriving from the instruction before begins no line
- *     counting: line probe        where jumps that begin the line arrive
+ *     counting: line probe        where jumps that begin the line arrive; instead of it, with counters of ways: a piece
+ *                                 for each jump that has one (counted.h)
  *     plain:    behind probes     where all other jumps arrive; suspension, leaving, the begin of a call
  *     self:     the instruction */
 struct clp_code_place {
@@ -22,6 +23,8 @@ struct clp_code_place {
     uint32_t front_depth, before_depth; /* where the operands of these two lie in the stack; 0: they have none */
     uint8_t prefixes;     /* prefixes of the instruction in the new code */
     bool jumps_over;      /* the jump to `plain` is there */
+    uint32_t jump;        /* with counters: the way that the instruction's jump goes; or CLP_NOWHERE */
+    uint32_t arrivals;    /* with counters: where the jumps that arrive here begin in the layout's list */
     bool left; /* the body is left before the instruction: it ends a line that only returns */
 };
 
@@ -29,7 +32,10 @@ struct clp_layout {
     const struct clp_decoded *decoded; /* borrowed */
     const struct clp_edges *edges;     /* borrowed */
     struct clp_rewritten *out;         /* borrowed; takes the probes */
-    struct clp_code_place *places;          /* by instruction; owned */
+    struct clp_flow *flow;             /* borrowed; with CLP_INSERT_COUNTS only */
+    struct clp_code_place *places;          /* by instruction, and one behind the last; owned */
+    uint32_t *arrivals;                /* jumps that arrive at counters, by instruction: numbers of ways; owned */
+    uint32_t arrival_count;
     /* Addresses of the `back` blocks, see clp_layout_back; owned. CLP_NOWHERE: the block is not needed. */
     uint32_t *backs;
     /* By range, addresses of the blocks that ask a re-raised exception for its place; owned. CLP_NOWHERE: not
@@ -48,5 +54,8 @@ uint32_t clp_layout_constant(const struct clp_layout *layout, enum clp_probe_kin
 
 /* Sets *constant to the constant of this probe, which is made if there is none yet. */
 clp_status clp_layout_want(struct clp_layout *layout, struct clp_probe probe, uint32_t *constant);
+
+/* Adds the probe, and sets *constant to its constant. */
+clp_status clp_layout_add(struct clp_layout *layout, struct clp_probe probe, uint32_t *constant);
 
 #endif

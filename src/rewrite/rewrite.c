@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The second half of a rewrite: writes the code and its tables. */
 #include "rewrite.h"
+#include "counted.h"
 #include "layout.h"
 
 /* ---- code ---- */
@@ -71,6 +72,20 @@ static uint32_t new_argument(const struct clp_layout *layout, uint32_t at, uint3
     return clp_decoded_is(layout->decoded, at, CLP_OP_BACKWARD) ? next - to : to - next;
 }
 
+static void add_arrivals(const struct clp_layout *layout, uint32_t at, struct clp_buf *code)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+    uint32_t past = layout->places[at + 1].arrivals;
+
+    for (uint32_t i = layout->places[at].arrivals; i < past; i++) {
+        add_probe(code, bytecode, layout->flow->ways[layout->arrivals[i]].counter);
+        if (i + 1 == past)
+            break;
+        uint32_t over = layout->places[at].plain - layout->flow->ways[layout->arrivals[i + 1]].address;
+        add_instruction(code, bytecode, bytecode->jump_forward, over, clp_layout_prefixes(over));
+    }
+}
+
 static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_buf *code)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
@@ -79,8 +94,11 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
 
     add_operand_probe(code, bytecode, place->front, place->front_depth);
     if (place->jumps_over)
-        add_unit(code, bytecode->jump_forward, place->plain - place->counting);
+        add_instruction(code, bytecode, bytecode->jump_forward, place->plain - place->counting,
+                        clp_layout_prefixes(place->plain - place->counting));
     add_probe(code, bytecode, place->line);
+    if (layout->flow != NULL)
+        add_arrivals(layout, at, code);
     add_behind(layout, at, code);
     add_instruction(code, bytecode, layout->decoded->items[at].opcode,
                     new_argument(layout, at, place->self + place->prefixes + body),
@@ -92,17 +110,31 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
  * below the exception, are the operands of one addition. Since 3.14 the place is no object. There the probe is
  * added to the exception, whose traceback nearly always tells the same place. The probe is the left operand,
  * because the class of the exception may define addition, too. */
-static void add_ask(const struct clp_layout *layout, uint32_t range, struct clp_buf *code)
+static void add_ask(const struct clp_layout *layout, uint32_t constant, struct clp_buf *code)
 {
     const struct clp_bytecode *bytecode = layout->decoded->bytecode;
-    uint32_t constant = clp_layout_ask_constant(layout, range);
 
     add_instruction(code, bytecode, bytecode->load_const, constant, clp_layout_prefixes(constant));
     add_unit(code, bytecode->copy, bytecode->minor >= 14 ? 2 : 3);
     add_unit(code, bytecode->binary_op, 0);
     clp_buf_add_repeated(code, 0, (size_t)bytecode->op[bytecode->binary_op].caches * 2);
     add_unit(code, bytecode->pop_top, 0);
-    add_unit(code, bytecode->reraise, 1);
+}
+
+/* Adds the blocks that count exceptions. */
+static void add_catches(const struct clp_layout *layout, struct clp_buf *code)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+
+    for (size_t i = 0; i < layout->flow->count; i++) {
+        const struct clp_way *way = &layout->flow->ways[i];
+        if (clp_counted_catch_units(layout, way) == 0)
+            continue;
+        if (way->asked)
+            add_ask(layout, way->ask, code);
+        add_probe(code, bytecode, way->counter);
+        add_unit(code, bytecode->reraise, 1);
+    }
 }
 
 static void add_code(const struct clp_layout *layout, struct clp_buf *code)
@@ -112,6 +144,10 @@ static void add_code(const struct clp_layout *layout, struct clp_buf *code)
 
     for (uint32_t i = 0; i < layout->decoded->count; i++)
         add_place(layout, i, code);
+    if (layout->flow != NULL) {
+        add_catches(layout, code);
+        return;
+    }
     for (size_t i = 0; i < (layout->decoded->range_count + 1) * CLP_BACK_BLOCKS; i++) {
         if (layout->backs[i] == CLP_NOWHERE)
             continue;
@@ -119,8 +155,10 @@ static void add_code(const struct clp_layout *layout, struct clp_buf *code)
         add_unit(code, bytecode->reraise, 1);
     }
     for (uint32_t i = 0; i < layout->decoded->range_count; i++) {
-        if (layout->asks[i] != CLP_NOWHERE)
-            add_ask(layout, i, code);
+        if (layout->asks[i] == CLP_NOWHERE)
+            continue;
+        add_ask(layout, clp_layout_ask_constant(layout, i), code);
+        add_unit(code, bytecode->reraise, 1);
     }
     if (layout->insert) {
         add_probe(code, bytecode, clp_layout_constant(layout, CLP_PROBE_LEAVE, 0));
@@ -179,6 +217,22 @@ static struct run leaving(const struct clp_layout *layout)
         .handler = layout->leave_block, .depth = 0, .lasti = true, .range = CLP_NOWHERE};
 }
 
+/* The run of an instruction in code with counters. */
+static struct run counted_run_of(const struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_way *way = clp_counted_catch(layout, at);
+    uint32_t range = layout->decoded->items[at].range;
+    struct run run = {.handler = CLP_NOWHERE, .range = range};
+
+    if (range != CLP_NOWHERE)
+        run = in_range(layout, range, false);
+    if (way != NULL) {
+        run.handler = way->address;
+        run.lasti = true;
+    }
+    return run;
+}
+
 static struct run run_of(const struct clp_layout *layout, uint32_t at)
 {
     static const struct run nothing = {.handler = CLP_NOWHERE, .range = CLP_NOWHERE};
@@ -186,6 +240,8 @@ static struct run run_of(const struct clp_layout *layout, uint32_t at)
     uint32_t range = decoded->items[at].range;
     struct run run;
 
+    if (layout->flow != NULL)
+        return counted_run_of(layout, at);
     if (layout->insert && (layout->edges->flags[at] & CLP_EDGE_RETHROWN) != 0) {
         run = leaving(layout);
         run.handler = layout->backs[clp_layout_back(layout, at)];
@@ -247,6 +303,21 @@ static void add_ask_runs(const struct clp_layout *layout, struct clp_buf *table)
     }
 }
 
+/* Adds runs for the blocks that count exceptions. Those that leave the body have none. */
+static void add_catch_runs(const struct clp_layout *layout, struct clp_buf *table)
+{
+    for (size_t i = 0; i < layout->flow->count; i++) {
+        const struct clp_way *way = &layout->flow->ways[i];
+        uint32_t units = clp_counted_catch_units(layout, way);
+        if (units == 0 || way->range == CLP_NOWHERE)
+            continue;
+        struct run run = in_range(layout, way->range, false);
+        run.start = way->address;
+        run.end = run.start + units;
+        add_run(table, &run);
+    }
+}
+
 static void add_exceptions(const struct clp_layout *layout, struct clp_buf *table)
 {
     struct run run = {.handler = CLP_NOWHERE};
@@ -261,7 +332,9 @@ static void add_exceptions(const struct clp_layout *layout, struct clp_buf *tabl
     }
     run.end = layout->end;
     add_run(table, &run);
-    if (!layout->insert)
+    if (layout->flow != NULL)
+        add_catch_runs(layout, table);
+    if (!layout->insert || layout->flow != NULL)
         return;
     add_back_runs(layout, table);
     add_ask_runs(layout, table);
@@ -276,7 +349,8 @@ static int32_t needed_stack(const struct clp_layout *layout)
     if (!layout->insert)
         return layout->decoded->code->stack_size;
     for (size_t i = 0; i < layout->decoded->range_count; i++) {
-        uint32_t needed = layout->decoded->ranges[i].depth + 3 + (layout->asks[i] != CLP_NOWHERE);
+        uint32_t needed = layout->decoded->ranges[i].depth + 3 +
+                          (layout->flow != NULL || layout->asks[i] != CLP_NOWHERE);
         if (needed > most)
             most = needed;
     }
@@ -366,7 +440,8 @@ static clp_status write_out(const struct clp_layout *layout, struct clp_rewritte
     add_exceptions(layout, &out->exceptions);
     add_locations(layout, &out->locations);
     out->stack_size = needed_stack(layout);
-    if (!out->code.failed && !out->exceptions.failed && !out->locations.failed)
+    clp_status status = layout->flow != NULL ? clp_counted_write(layout) : CLP_OK;
+    if (status == CLP_OK && !out->code.failed && !out->exceptions.failed && !out->locations.failed)
         return CLP_OK;
     *reason = clp_status_text(CLP_NO_MEMORY);
     return CLP_NO_MEMORY;
@@ -376,16 +451,22 @@ static clp_status rewrite(struct clp_rewritten *out, const struct clp_decoded *d
                           enum clp_insertion insert, const char **reason)
 {
     struct clp_edges edges;
+    struct clp_flow flow = {0};
     struct clp_layout layout;
     clp_status status = clp_edges_init(&edges, decoded, reason);
 
     if (status != CLP_OK)
         return status;
-    status = clp_layout_init(&layout, decoded, &edges, out, insert, reason);
+    if (insert == CLP_INSERT_COUNTS)
+        status = clp_flow_init(&flow, &edges, reason);
+    if (status == CLP_OK)
+        status = clp_layout_init(&layout, &edges, insert == CLP_INSERT_COUNTS ? &flow : NULL, out, insert, reason);
     if (status == CLP_OK) {
         status = write_out(&layout, out, reason);
         clp_layout_clear(&layout);
     }
+    if (flow.edges != NULL)
+        clp_flow_clear(&flow);
     clp_edges_clear(&edges);
     return status;
 }
@@ -422,6 +503,11 @@ void clp_rewritten_clear(struct clp_rewritten *rewritten)
     clp_buf_clear(&rewritten->locations);
     clp_mem_free(rewritten->mem, rewritten->probes, rewritten->probe_room,
                  sizeof *rewritten->probes);
+    clp_mem_free(rewritten->mem, rewritten->edges, rewritten->edge_room, sizeof *rewritten->edges);
+    clp_mem_free(rewritten->mem, rewritten->spans, rewritten->span_room, sizeof *rewritten->spans);
     rewritten->probes = NULL;
+    rewritten->edges = NULL;
+    rewritten->spans = NULL;
     rewritten->probe_count = rewritten->probe_room = 0;
+    rewritten->edge_count = rewritten->edge_room = rewritten->span_count = rewritten->span_room = 0;
 }

@@ -23,6 +23,8 @@ enum clp_probe_kind {
     CLP_PROBE_MARK,       /* an operator begins */
     CLP_PROBE_OPERATED,   /* an operator has ended */
     CLP_PROBE_ITERATED,   /* an iterator has given a value; the operand is the iterator */
+    CLP_PROBE_COUNT,      /* a way is gone (flow.h) */
+    CLP_PROBE_COUNT_ASKED, /* the same, unless the added exception was raised on the line */
     CLP_PROBE_KINDS
 };
 
@@ -42,6 +44,25 @@ enum clp_insertion {
     CLP_INSERT_NOTHING,
     CLP_INSERT_LINES,
     CLP_INSERT_AROUND, /* also probes around calls, operators, subscripts and steps of iterators */
+    CLP_INSERT_COUNTS, /* instead of all these, counters on some ways (flow.h) */
+};
+
+#define CLP_FLOW_OUTSIDE 0u /* the node of all that is not the body */
+
+/* A way from one node of the flow graph to another. */
+struct clp_flow_edge {
+    uint32_t from, to; /* the same: only the line counts, nothing flows */
+    uint32_t counter;  /* number of its counter; CLP_FLOW_DERIVED: it has none */
+    int32_t line;      /* the line of the file that begins by it; -1: none */
+    bool enters;       /* the body is entered by it */
+    bool by_from;      /* it has no counter: its count follows from what flows in its node `from`; false: in `to` */
+};
+
+#define CLP_FLOW_DERIVED UINT32_MAX
+
+/* From this unit of the new code on, up to the next span, instructions lie in the node. */
+struct clp_flow_span {
+    uint32_t unit, node;
 };
 
 struct clp_rewritten {
@@ -49,6 +70,11 @@ struct clp_rewritten {
     int32_t stack_size;       /* in values */
     struct clp_probe *probes; /* in the order of the constants */
     size_t probe_count, probe_room;
+    /* With CLP_INSERT_COUNTS: the ways, in the order of clp_flow_write, and where the nodes lie. Each probe is a counter. */
+    struct clp_flow_edge *edges;
+    struct clp_flow_span *spans;
+    size_t edge_count, edge_room, span_count, span_room;
+    uint32_t node_count;
     struct clp_mem *mem; /* borrowed */
 };
 

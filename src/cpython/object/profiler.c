@@ -16,6 +16,7 @@
 #include "cpython/windows/select.h"
 #include "setup.h"
 #include "cpython/tracers/tracer.h"
+#include "cpython/tracers/counting.h"
 #include "with_block.h"
 #include <structmember.h>
 
@@ -280,6 +281,7 @@ static bool reset(struct clp_code_window *window)
     if (window->devices & CLP_DEVICE_TIME)
         clp_device_time_look();
     window->outside = clp_device_time_outside();
+    clp_counting_look(window->recorder);
     if (clp_view_reset(&window->view, clp_clock_read(&window->recorder->clock)) == CLP_OK)
         return true;
     PyErr_NoMemory();

@@ -23,6 +23,7 @@
 #include "setup.h"
 #include "cpython/code/text_search.h"
 #include "cpython/tracers/tracer.h"
+#include "cpython/tracers/counting.h"
 #include <unistd.h>
 
 /* Writes the interpreter's version, such as "3.12.1". */
@@ -226,6 +227,7 @@ clp_status clp_profiler_fork_live(PyObject *profiler, const char *path, uint64_t
     clp_recorder_after_fork(recorder);
     clp_heap_table_after_fork(recorder);
     uint64_t now = clp_clock_read(&recorder->clock);
+    clp_counting_look(recorder);
     clp_status status = clp_view_reset(&self->window.view, now);
     if (status != CLP_OK) {
         *fault = (struct clp_fault){.status = status};
@@ -487,6 +489,7 @@ static clp_status take_view(const struct clp_code_window *window, struct clp_pro
     struct clp_recorder *recorder = window->recorder;
     struct clp_engine_copy copy;
 
+    clp_counting_look(recorder);
     if (window->cpu)
         clp_cpu_time_look(recorder);
     if (window->called)

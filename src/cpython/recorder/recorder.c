@@ -113,7 +113,7 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
     clp_devices_after_fork(clp_thread_here);
     for (struct clp_thread *thread = recorder->engine.threads; thread != NULL;
          thread = thread->next) {
-        if (thread == clp_thread_here)
+        if (thread == clp_thread_here || thread == recorder->engine.counted)
             continue;
         clp_engine_unwind(thread, now);
         clp_engine_end_thread(thread);

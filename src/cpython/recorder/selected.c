@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "selected.h"
+#include "counted_code.h"
 
 struct clp_selected *clp_recorder_new_selected(struct clp_recorder *recorder, PyObject *code,
                                                uint32_t function, struct clp_code_lines *lines)
@@ -68,6 +69,7 @@ void clp_recorder_drop_selected(void *data)
     if (selected == NULL || --selected->holders > 0)
         return;
     Py_XDECREF(selected->original);
+    clp_counted_free(selected->recorder, selected->counted);
     clp_code_lines_clear(&selected->shape, &selected->recorder->mem);
     clp_mem_free(&selected->recorder->mem, selected, 1, sizeof *selected);
 }

@@ -28,6 +28,7 @@ struct clp_selected {
     bool suspends;    /* of a generator or coroutine: the frame tells which body runs */
     PyObject *copy;     /* borrowed: the copy with probes that was made of the code, while it lives */
     PyObject *original; /* owned: the code object that this copy was made of, or NULL */
+    struct clp_counted *counted; /* owned: of a copy with counters (counted_code.h); else NULL */
     bool refused;       /* the code cannot have probes */
     bool left_alone;    /* no tracer may have the code */
     const char *compiler; /* a constant: a library that compiles the code and runs its own instead; NULL: none known */

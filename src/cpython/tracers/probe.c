@@ -6,10 +6,8 @@
  * probe knows its function and its line, so nothing is searched or hashed. The state of the thread is one
  * pointer in thread-local storage. Nothing else in the program is touched. */
 #include "probe.h"
-#include "monitoring.h"
-#include "offering.h"
+#include "probe_copies.h"
 #include "probe_events.h"
-#include "cpython/code/statements.h"
 #include "cpython/recorder/ticker.h"
 #include "engine/light.h"
 #include "rewrite/around.h"
@@ -125,142 +123,26 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
 
 /* ---- copies of code ---- */
 
-/* The constants for a copy of the code: its own, with the copies of selected code among them, and the probes
- * behind them. */
-static PyObject *with_probes(const struct state *state, PyCodeObject *code,
-                             struct clp_selected *selected, const struct clp_rewritten *rewritten)
+static PyObject *make_probe(const struct clp_probe_copying *copying, struct clp_selected *copy, size_t number)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
-    PyObject *constants = PyTuple_New(count + (Py_ssize_t)rewritten->probe_count);
-
-    for (Py_ssize_t i = 0; constants != NULL && i < count; i++) {
-        PyObject *item = clp_tracer_inner_code(selected->recorder, PyTuple_GET_ITEM(code->co_consts, i));
-        if (item == NULL)
-            Py_CLEAR(constants);
-        else
-            PyTuple_SET_ITEM(constants, i, item);
-    }
-    for (size_t i = 0; constants != NULL && i < rewritten->probe_count; i++) {
-        PyObject *probe = new_probe(state, selected, rewritten->probes[i], code->co_names);
-        if (probe == NULL)
-            Py_CLEAR(constants);
-        else
-            PyTuple_SET_ITEM(constants, count + (Py_ssize_t)i, probe);
-    }
-    return constants;
-}
-
-static PyObject *bytes_of(const struct clp_buf *buf)
-{
-    return PyBytes_FromStringAndSize(clp_buf_text(buf), (Py_ssize_t)buf->used);
-}
-
-static PyObject *assemble(const struct state *state, PyCodeObject *code,
-                          struct clp_selected *selected, const struct clp_rewritten *rewritten)
-{
-    struct clp_code_parts parts = {
-        .code = bytes_of(&rewritten->code),
-        .constants = with_probes(state, code, selected, rewritten),
-        .locations = bytes_of(&rewritten->locations),
-        .exceptions = bytes_of(&rewritten->exceptions),
-        .stack_size = rewritten->stack_size,
-    };
-    PyObject *copy = NULL;
-
-    if (parts.code != NULL && parts.constants != NULL && parts.locations != NULL &&
-        parts.exceptions != NULL)
-        copy = clp_compat_copy_code(code, &parts);
-    Py_XDECREF(parts.code);
-    Py_XDECREF(parts.constants);
-    Py_XDECREF(parts.locations);
-    Py_XDECREF(parts.exceptions);
-    return copy;
-}
-
-/* Makes the data for a copy of code, which takes it over once it exists. The copy's probes may outlive it, in a
- * copy that somebody else makes, and another code object may get its address. So its identity is a number of
- * its own: only a body that was entered by these probes counts as theirs. */
-static struct clp_selected *new_selected(const struct clp_selected *original, PyCodeObject *code)
-{
-    struct clp_recorder *recorder = original->recorder;
-    struct clp_code_lines lines;
-
-    if (!clp_code_lines_copy_lines(&lines, &recorder->mem, &original->shape))
-        return NULL;
-    struct clp_selected *selected =
-        clp_recorder_new_selected(recorder, NULL, original->function, &lines);
-    if (selected == NULL)
-        return NULL;
-    selected->probed = true;
-    selected->text = original->text;
-    selected->identity = ++recorder->copies << 1 | 1;
-    selected->original = Py_NewRef((PyObject *)code);
-    selected->suspends = (code->co_flags & CLP_SUSPENDS) != 0;
-    return selected;
-}
-
-static PyObject *make_copy(const struct state *state, PyCodeObject *code,
-                           const struct clp_selected *original,
-                           const struct clp_rewritten *rewritten)
-{
-    struct clp_selected *selected = new_selected(original, code);
-    PyObject *copy = selected != NULL ? assemble(state, code, selected, rewritten) : NULL;
-
-    if (copy == NULL ||
-        clp_compat_set_code_data(copy, original->recorder->code_slot, selected) != 0) {
-        Py_XDECREF(copy);
-        clp_recorder_drop_selected(selected);
-        return NULL;
-    }
-    selected->code = copy;
-    if (!clp_monitoring_carry(original->recorder, (PyObject *)code, copy))
-        Py_CLEAR(copy);
-    return copy;
-}
-
-static enum clp_selection rewrite(const struct state *state, PyCodeObject *code, PyObject *bytes,
-                                  struct clp_selected *selected, const char **reason)
-{
-    struct clp_code old = clp_code_lines_code(code, bytes);
-    struct clp_rewritten rewritten;
-
-    old.statements = clp_statements_of(selected->recorder->statements, selected->text);
-    if (clp_rewrite(&rewritten, &selected->recorder->mem, &selected->recorder->bytecode, &old,
-                    selected->recorder->with_called != 0 ? CLP_INSERT_AROUND : CLP_INSERT_LINES, reason) != CLP_OK) {
-        selected->refused = true;
-        return CLP_SELECTION_REFUSED;
-    }
-    selected->copy = make_copy(state, code, selected, &rewritten);
-    clp_rewritten_clear(&rewritten);
-    return selected->copy != NULL ? CLP_SELECTION_DONE : CLP_SELECTION_FAILED;
+    return new_probe(copying->context, copy, copying->rewritten->probes[number], copying->names);
 }
 
 static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
                                       struct clp_selected *selected, const char **reason)
 {
-    if (recorder->no_probes != NULL) {
-        *reason = recorder->no_probes;
-        selected->refused = true;
-        return CLP_SELECTION_REFUSED;
-    }
-    PyObject *bytes = PyCode_GetCode(code);
-    if (bytes == NULL)
-        return CLP_SELECTION_FAILED;
-    enum clp_selection outcome = rewrite(recorder->probe_state, code, bytes, selected, reason);
-    Py_DECREF(bytes);
-    return outcome;
+    struct clp_probe_copying copying = {
+        .insert = recorder->with_called != 0 ? CLP_INSERT_AROUND : CLP_INSERT_LINES,
+        .make = make_probe,
+        .context = recorder->probe_state,
+    };
+
+    return clp_probe_copies_select(recorder, code, selected, &copying, reason);
 }
 
-static bool install(PyObject *function, struct clp_selected *selected)
-{
-    return PyObject_SetAttrString(function, "__code__", selected->copy) == 0;
-}
-
-/* Probes are the last constants of code. */
 static struct clp_selected *owner(PyCodeObject *code)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
-    PyObject *last = count > 0 ? PyTuple_GET_ITEM(code->co_consts, count - 1) : Py_None;
+    PyObject *last = clp_probe_copies_last(code);
 
     return Py_TYPE(last)->tp_dealloc == probe_free ? ((struct clp_probe_object *)last)->selected : NULL;
 }
@@ -333,7 +215,7 @@ const struct clp_tracer clp_tracer_light = {
     .start = start_light,
     .stop = stop_light,
     .select = select_code,
-    .install = install,
+    .install = clp_probe_copies_install,
     .owner = owner,
 };
 
@@ -342,7 +224,7 @@ const struct clp_tracer clp_tracer_probe = {
     .start = start,
     .stop = stop,
     .select = select_code,
-    .install = install,
+    .install = clp_probe_copies_install,
     .owner = owner,
 };
 

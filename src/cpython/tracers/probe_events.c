@@ -336,9 +336,7 @@ static bool begins_lines(const struct clp_recorder *recorder, PyCodeObject *code
     return thrown;
 }
 
-/* The line on which the exception was raised. To the interpreter this is the line executed before the handler.
- * CLP_NO_LINE: not known, or the handler's line must begin. */
-static int line_of_raised(const struct clp_selected *selected, PyObject *raised)
+int clp_probe_line_of_raised(const struct clp_selected *selected, PyObject *raised)
 {
     struct clp_recorder *recorder = selected->recorder;
     PyFrameObject *frame = clp_compat_frame_here(); /* borrowed */
@@ -363,7 +361,7 @@ PyObject *clp_probe_add_raised(PyObject *self, PyObject *raised)
     const struct clp_probe_object *probe = (const struct clp_probe_object *)self;
     struct clp_thread *thread = clp_thread_here;
 
-    if (line_of_raised(probe->selected, raised) == probe->line)
+    if (clp_probe_line_of_raised(probe->selected, raised) == probe->line)
         Py_RETURN_NONE;
     return on_top(thread, probe->selected) ? line_with_memory(probe, thread)
                                            : line_elsewhere(probe);

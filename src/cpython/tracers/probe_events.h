@@ -46,5 +46,10 @@ extern const struct clp_probe_event clp_probe_watched_events[CLP_PROBE_KINDS];
  * line. */
 PyObject *clp_probe_add_raised(PyObject *probe, PyObject *raised);
 
+/* The line on which the exception was raised that the running body of this code raises again, or the exception's place in
+ * it. To the interpreter this is the line executed before the handler. CLP_NO_LINE: not known, or the handler's line must
+ * begin. */
+int clp_probe_line_of_raised(const struct clp_selected *selected, PyObject *raised);
+
 #endif
 #endif

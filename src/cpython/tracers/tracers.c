@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracers.h"
+#include "counting.h"
 #include "monitoring.h"
 #include "probe.h"
 #include "settrace.h"
@@ -22,8 +23,8 @@ const struct clp_tracer *clp_tracer_named(const char *name)
             return clp_tracers[i];
     }
 #if CLP_HAS_PROBES
-    if (strcmp(clp_tracer_light.name, name) == 0)
-        return &clp_tracer_light;
+    if (strcmp(clp_tracer_counting.name, name) == 0)
+        return &clp_tracer_counting;
 #endif
     PyErr_Format(PyExc_ValueError, "CPython %d.%d has no tracer '%s'", PY_MAJOR_VERSION,
                  PY_MINOR_VERSION, name);

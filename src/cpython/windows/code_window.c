@@ -26,6 +26,7 @@
 #include "engine/parts.h"
 #include "settling.h"
 #include "cpython/compat/turn.h"
+#include "cpython/tracers/counting.h"
 
 static uint64_t now_of(const struct clp_code_window *window)
 {
@@ -84,6 +85,7 @@ static bool set_counting(struct clp_code_window *window)
         look_for_running(recorder);
     if (wanted && window->memory)
         clp_recorder_begin_reading(recorder);
+    clp_counting_look(recorder);
     if (window->cpu)
         clp_cpu_time_look(recorder);
     if (window->called)
@@ -169,6 +171,7 @@ bool clp_code_window_add(struct clp_code_window *window, uint32_t function, bool
         return true;
     if (clp_recorder_site(recorder, function) == NULL)
         return false;
+    clp_counting_look(window->recorder);
     bool done = is_done(clp_view_add(&window->view, function, now_of(window)));
     if (!clp_view_has(&window->view, function))
         return false;
@@ -219,6 +222,7 @@ static void forget_functions(const struct clp_recorder *recorder, uint32_t funct
 
 static bool remove_function(struct clp_code_window *window, uint32_t function)
 {
+    clp_counting_look(window->recorder);
     bool done = is_done(clp_view_remove(&window->view, function, now_of(window)));
 
     if (clp_view_has(&window->view, function))

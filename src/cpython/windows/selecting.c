@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "selecting.h"
+#include "cpython/recorder/counted_code.h"
 #include "cpython/tracers/attach.h"
 #include "change.h"
 #include "cpython/compat/inner_code.h"
@@ -183,6 +184,8 @@ static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, 
         return false;
     if (selected->text == CLP_TEXT_NONE) /* the probes needed no text */
         selected->text = text;
+    if (selected->counted != NULL)
+        selected->counted->ways->function = selected->function;
     selected->audience = window->recorder->views.audiences[selected->function];
     if (selected->compiler != NULL)
         window->recorder->engine.functions.items[selected->function].compiler = selected->compiler;

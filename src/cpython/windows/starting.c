@@ -5,6 +5,7 @@
 #include "cpython/tracers/offering.h"
 #include "cpython/recorder/pace.h"
 #include "cpython/recorder/recorder.h"
+#include "profile/profile.h"
 #include "selecting.h"
 #include "cpython/tracers/tracers.h"
 #include "cpython/compat/turn.h"
@@ -93,7 +94,8 @@ bool clp_tracer_start(struct clp_recorder *recorder, const char *name)
 {
     recorder->tracers = clp_tracers;
     clp_code_copies_give(clp_tracer_use_copy);
-    if (clp_turn_is_nested()) /* the interrupted caller will measure */
+    bool counts_only = name != NULL && strcmp(name, CLP_TRACER_LIGHT) == 0; /* its events have no time to be charged */
+    if (counts_only || clp_turn_is_nested()) /* nested: the interrupted caller will measure */
         return start_chosen(recorder, name);
     struct trial *trial = clp_mem_alloc(&recorder->mem, 1, sizeof *trial);
     if (trial == NULL) {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "counted_code.h"
+#include <string.h>
+
+static void fill(struct clp_ways *ways, const struct clp_code_lines *lines, const struct clp_rewritten *rewritten)
+{
+    struct clp_way_from_to *items = clp_ways_items(ways);
+
+    for (size_t i = 0; i < rewritten->edge_count; i++) {
+        const struct clp_flow_edge *edge = &rewritten->edges[i];
+        items[i] = (struct clp_way_from_to){
+            .from = edge->from,
+            .to = edge->to,
+            .counter = edge->counter != CLP_FLOW_DERIVED ? edge->counter : CLP_WAY_DERIVED,
+            .cell = edge->line >= 0 ? clp_code_lines_find(lines, edge->line) : CLP_NO_CELL,
+            .flags = (edge->enters ? CLP_WAY_CALLS : 0u) | (edge->by_from ? CLP_WAY_BY_FROM : 0u),
+        };
+    }
+    clp_area_set_kind(&ways->area, CLP_AREA_WAYS);
+}
+
+struct clp_counted *clp_counted_new(struct clp_recorder *recorder, uint32_t function, const struct clp_code_lines *lines,
+                                    const struct clp_rewritten *rewritten)
+{
+    struct clp_counted *counted = clp_mem_alloc(&recorder->mem, 1, sizeof *counted);
+
+    if (counted == NULL)
+        goto no_memory;
+    counted->spans = clp_mem_alloc(&recorder->mem, rewritten->span_count, sizeof *counted->spans);
+    if (counted->spans == NULL)
+        goto no_memory;
+    counted->span_count = rewritten->span_count;
+    memcpy(counted->spans, rewritten->spans, rewritten->span_count * sizeof *counted->spans);
+    counted->ways = clp_ways_new(&recorder->engine, function, rewritten->node_count, (uint32_t)rewritten->edge_count,
+                                 (uint32_t)rewritten->probe_count);
+    if (counted->ways == NULL)
+        goto no_memory;
+    fill(counted->ways, lines, rewritten);
+    return counted;
+no_memory:
+    clp_counted_free(recorder, counted);
+    PyErr_NoMemory();
+    return NULL;
+}
+
+void clp_counted_free(struct clp_recorder *recorder, struct clp_counted *counted)
+{
+    if (counted == NULL)
+        return;
+    if (counted->ways != NULL)
+        counted->ways->gone = 1;
+    clp_mem_free(&recorder->mem, counted->spans, counted->span_count, sizeof *counted->spans);
+    clp_mem_free(&recorder->mem, counted, 1, sizeof *counted);
+}
+
+uint32_t clp_counted_node(const struct clp_counted *counted, int offset)
+{
+    size_t low = 0, high = counted->span_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((int)counted->spans[middle].unit * 2 <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? counted->spans[low - 1].node : CLP_FLOW_OUTSIDE;
+}

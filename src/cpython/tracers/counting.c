@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "counting.h"
+#include "cpython/recorder/counted_code.h"
+#include "engine/threads.h"
+#include "probe_copies.h"
+#include "probe_events.h"
+
+#if CLP_HAS_PROBES
+
+/* ---- counters ---- */
+
+/* A counter: a constant in a copy of code. */
+struct counter {
+    PyObject_HEAD
+    struct clp_selected *selected; /* counts as one of its holders */
+    uint64_t *count;               /* borrowed from its ways */
+    int32_t line;                  /* of one that asks for places */
+};
+
+static void counter_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    clp_recorder_drop_selected(((struct counter *)self)->selected);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Pickles as a plain 0, so that code which is pickled by value works where clineprof is missing. */
+static PyObject *counter_reduce(PyObject *self, PyObject *nothing)
+{
+    (void)self, (void)nothing;
+    return Py_BuildValue("O()", &PyLong_Type);
+}
+
+static PyObject *count(PyObject *self)
+{
+    ++*((struct counter *)self)->count;
+    Py_RETURN_NONE;
+}
+
+static PyObject *count_asked(PyObject *self, PyObject *raised)
+{
+    const struct counter *counter = (const struct counter *)self;
+
+    if (clp_probe_line_of_raised(counter->selected, raised) != counter->line)
+        ++*counter->count;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef counter_methods[] = {
+    {"__reduce__", counter_reduce, METH_NOARGS, "A plain 0 to whoever unpickles it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot counter_slots[] = {
+    {Py_nb_negative, (void *)count},
+    {Py_nb_add, (void *)count_asked},
+    {Py_tp_dealloc, (void *)counter_free},
+    {Py_tp_methods, counter_methods},
+    {0, NULL},
+};
+
+static PyType_Spec counter_spec = {
+    .name = "clineprof._core.Counter",
+    .basicsize = sizeof(struct counter),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = counter_slots,
+};
+
+static PyObject *make_counter(const struct clp_probe_copying *copying, struct clp_selected *copy, size_t number)
+{
+    if (copy->counted == NULL)
+        copy->counted = clp_counted_new(copy->recorder, copy->function, &copy->shape, copying->rewritten);
+    if (copy->counted == NULL)
+        return NULL;
+    struct counter *counter = PyObject_New(struct counter, (PyTypeObject *)(uintptr_t)copying->context);
+    if (counter == NULL)
+        return NULL;
+    copy->holders++;
+    counter->selected = copy;
+    counter->count = &copy->counted->ways->counters[number];
+    counter->line = copying->rewritten->probes[number].line;
+    return (PyObject *)counter;
+}
+
+/* ---- the tracer ---- */
+
+static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                                      struct clp_selected *selected, const char **reason)
+{
+    struct clp_probe_copying copying = {
+        .insert = CLP_INSERT_COUNTS, .make = make_counter, .context = recorder->probe_state};
+
+    return clp_probe_copies_select(recorder, code, selected, &copying, reason);
+}
+
+static struct clp_selected *owner(PyCodeObject *code)
+{
+    PyObject *last = clp_probe_copies_last(code);
+
+    return Py_TYPE(last)->tp_dealloc == counter_free ? ((struct counter *)last)->selected : NULL;
+}
+
+static bool start(struct clp_recorder *recorder)
+{
+    if (!recorder->bytecode.known) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "this CPython %d.%d has instructions that clineprof does not know; use "
+                     "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+        return false;
+    }
+    recorder->probe_state = PyType_FromSpec(&counter_spec);
+    return recorder->probe_state != NULL;
+}
+
+static void stop(struct clp_recorder *recorder)
+{
+    PyObject *type = recorder->probe_state;
+
+    recorder->probe_state = NULL;
+    Py_XDECREF(type);
+}
+
+const struct clp_tracer clp_tracer_counting = {
+    .name = "light",
+    .start = start,
+    .stop = stop,
+    .select = select_code,
+    .install = clp_probe_copies_install,
+    .owner = owner,
+};
+
+/* ---- bodies that run ---- */
+
+struct running {
+    struct clp_recorder *recorder;
+    struct clp_ways_running *items; /* owned */
+    size_t count, room;
+    bool failed;
+};
+
+static void add_body(struct running *running, const struct clp_counted *counted, int offset)
+{
+    uint32_t node = offset >= 0 ? clp_counted_node(counted, offset) : CLP_FLOW_OUTSIDE;
+
+    if (node == CLP_FLOW_OUTSIDE)
+        return;
+    if (running->count == running->room &&
+        clp_mem_grow(&running->recorder->mem, (void **)&running->items, &running->room, running->room * 2 + 64,
+                     sizeof *running->items) != CLP_OK) {
+        running->failed = true;
+        return;
+    }
+    running->items[running->count++] = (struct clp_ways_running){counted->ways, node};
+}
+
+/* Adds the bodies of a thread. Takes over the frame, which may be NULL. */
+static void add_bodies(struct running *running, PyFrameObject *frame)
+{
+    while (frame != NULL) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        const struct clp_selected *selected = owner(code);
+        if (selected != NULL && selected->counted != NULL)
+            add_body(running, selected->counted, PyFrame_GetLasti(frame));
+        Py_DECREF(code);
+        Py_DECREF(frame);
+        frame = back;
+    }
+}
+
+static void find_running(struct running *running)
+{
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    bool collected = clp_compat_stop_collecting(); /* frames become objects here */
+
+    for (; state != NULL; state = PyThreadState_Next(state))
+        add_bodies(running, PyThreadState_GetFrame(state));
+    clp_compat_collect_again(collected);
+}
+
+void clp_counting_look(struct clp_recorder *recorder)
+{
+    struct clp_engine *engine = &recorder->engine;
+    struct running running = {.recorder = recorder};
+
+    if (engine->ways == NULL)
+        return;
+    if (engine->counted == NULL)
+        engine->counted = clp_engine_new_thread(engine, clp_clock_read(&recorder->clock), engine->rss);
+    find_running(&running);
+    if (engine->counted == NULL || running.failed ||
+        clp_ways_settle(engine->counted, running.items, running.count) != CLP_OK)
+        engine->lost = true;
+    clp_mem_free(&recorder->mem, running.items, running.room, sizeof *running.items);
+}
+
+#else
+
+void clp_counting_look(struct clp_recorder *recorder)
+{
+    (void)recorder;
+}
+
+#endif

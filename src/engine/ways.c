@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "ways.h"
+#include "threads.h"
+#include <stdlib.h>
+
+struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint32_t nodes, uint32_t ways, uint32_t counters)
+{
+    struct clp_ways *made = clp_pool_take(&engine->pool, sizeof *made + counters * sizeof made->counters[0] +
+                                                             ways * sizeof(struct clp_way_from_to));
+
+    if (made == NULL)
+        return NULL;
+    made->function = function;
+    made->node_count = nodes;
+    made->way_count = ways;
+    made->counter_count = counters;
+    made->next = engine->ways;
+    engine->ways = made;
+    return made;
+}
+
+/* ---- what flows ---- */
+
+/* Finds how often each way was gone. excess[node]: how much more has flowed into the node than out of it, by the ways that
+ * are left; at first the bodies that run in it. */
+static void take_counted(const struct clp_ways *ways, const struct clp_way_from_to *way, int64_t *excess, uint64_t *gone)
+{
+    *gone = ways->counters[way->counter];
+    excess[way->from] += (int64_t)*gone;
+    excess[way->to] -= (int64_t)*gone;
+}
+
+static void derive(const struct clp_way_from_to *way, int64_t *excess, uint64_t *gone)
+{
+    int64_t flow = way->flags & CLP_WAY_BY_FROM ? -excess[way->from] : excess[way->to];
+
+    *gone = flow > 0 ? (uint64_t)flow : 0;
+    excess[way->from] += flow;
+    excess[way->to] -= flow;
+}
+
+/* Counts calls from anywhere: nobody looks who calls. */
+static void count_calls(struct clp_thread *thread, uint32_t function, uint64_t more)
+{
+    struct clp_calls *calls = &thread->engine->calls;
+
+    clp_calls_find(calls, clp_calls_root(calls, thread->group), 0, function)->counts.calls += more;
+}
+
+/* Gives the line, and the function's calls, what they have not got yet of the way. A way that seems to be gone less often
+ * than before is one of a body that ran when the counters were read without knowing that. Without a block nobody gets it. */
+static void give(struct clp_thread *thread, struct clp_block *block, struct clp_way_from_to *way, uint64_t gone)
+{
+    if (gone <= way->given)
+        return;
+    uint64_t more = gone - way->given;
+    way->given = gone;
+    if (block == NULL)
+        return;
+    if (way->cell < block->line_count)
+        block->cells[way->cell].hits += more;
+    if (way->flags & CLP_WAY_CALLS)
+        count_calls(thread, block->function, more);
+}
+
+static void settle(struct clp_thread *thread, struct clp_ways *ways, struct clp_block *block, int64_t *excess)
+{
+    struct clp_way_from_to *items = clp_ways_items(ways);
+
+    for (uint32_t i = 0; i < ways->way_count; i++) {
+        uint64_t gone;
+        if (items[i].counter != CLP_WAY_DERIVED)
+            take_counted(ways, &items[i], excess, &gone);
+        else
+            derive(&items[i], excess, &gone);
+        give(thread, block, &items[i], gone);
+    }
+}
+
+/* ---- all code objects ---- */
+
+static int by_ways(const void *one, const void *other)
+{
+    uintptr_t a = (uintptr_t)((const struct clp_ways_running *)one)->ways;
+    uintptr_t b = (uintptr_t)((const struct clp_ways_running *)other)->ways;
+
+    return a < b ? -1 : a > b;
+}
+
+static clp_status settle_one(struct clp_thread *thread, struct clp_ways *ways, const struct clp_ways_running *running,
+                             size_t count)
+{
+    struct clp_mem *mem = thread->engine->mem;
+    bool selected = ways->function < thread->engine->functions.count;
+    struct clp_block *block = selected ? clp_engine_block(thread, ways->function) : NULL;
+    int64_t *excess = clp_mem_alloc(mem, ways->node_count, sizeof *excess);
+    bool done = excess != NULL && (block != NULL || !selected);
+
+    if (done) {
+        for (size_t i = 0; i < count && running[i].ways == ways; i++) {
+            excess[running[i].node]++;
+            excess[0]--;
+        }
+        settle(thread, ways, block, excess);
+    }
+    clp_mem_free(mem, excess, ways->node_count, sizeof *excess);
+    return done ? CLP_OK : CLP_NO_MEMORY;
+}
+
+clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count)
+{
+    struct clp_engine *engine = thread->engine;
+    struct clp_ways **link = &engine->ways;
+    clp_status status = CLP_OK;
+
+    if (count > 0)
+        qsort(running, count, sizeof *running, by_ways);
+    while (*link != NULL) {
+        struct clp_ways *ways = *link;
+        struct clp_ways_running wanted = {.ways = ways};
+        const struct clp_ways_running *first = count > 0 ? bsearch(&wanted, running, count, sizeof wanted, by_ways) : NULL;
+        while (first != NULL && first > running && first[-1].ways == ways)
+            first--;
+        clp_status one = settle_one(thread, ways, first, first != NULL ? (size_t)(running + count - first) : 0);
+        status = one != CLP_OK ? one : status;
+        if (ways->gone != 0 && one == CLP_OK) {
+            *link = ways->next;
+            clp_pool_give(&engine->pool, ways);
+        } else {
+            link = &ways->next;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Hits from counters on some of the ways through a code object. A code object is a graph of nodes and ways between them; node
+ * 0 stands for all that is not the body (rewrite/flow.h has made it). What flows into a node flows out of it:
+ *
+ *     node 0 --a--> 1 --b--> 2 --d--> 0        a, b and c have no counters, d and e have
+ *                   1 --c--> 3 --e--> 0        b = d, c = e, a = b + c
+ *
+ * The ways are in such an order that each one without a counter is the only one of its kind that is left at one of its
+ * nodes, and so follows from those before it. A body that runs has gone into a node and not out of it. So whoever settles
+ * says in which nodes bodies run at that moment.
+ *
+ * A tracer raises the counters; nothing else is done for an event. Hits are only made of them when somebody wants to know
+ * (clp_ways_settle). The counters lie in the engine's pool, so that a reader of a live file can settle them, too; then it is
+ * not known which bodies ran, and the hits of each are right but for one.
+ *
+ * Protected as the engine is. */
+#ifndef CLP_WAYS_H
+#define CLP_WAYS_H
+
+#include "engine_state.h"
+#include "base/status.h"
+
+#define CLP_WAY_DERIVED UINT32_MAX
+
+enum {
+    CLP_WAY_CALLS = 1,   /* each run of it is a call of the function */
+    CLP_WAY_BY_FROM = 2, /* without a counter: its count follows from what flows in its node `from`; else in `to` */
+};
+
+struct clp_way_from_to {
+    uint32_t from, to; /* nodes; the same: only the line counts, nothing flows */
+    uint32_t counter;  /* CLP_WAY_DERIVED: it has none */
+    uint32_t cell;     /* of the line that begins by it, in the function's blocks; CLP_NO_CELL: none */
+    uint32_t flags;
+    uint32_t pad;
+    uint64_t given;    /* as often its line has got hits for it */
+};
+
+/* The ways of one code object. */
+struct clp_ways {
+    struct clp_area area;
+    struct clp_ways *next; /* in engine->ways */
+    uint32_t function; /* one that the engine does not have: what is counted is nobody's */
+    uint32_t node_count, way_count, counter_count;
+    uint32_t gone; /* not 0: the code object is gone; nothing is counted any more */
+    _Alignas(64) uint64_t counters[];
+};
+
+/* The ways stand behind the counters. */
+static inline struct clp_way_from_to *clp_ways_items(struct clp_ways *ways)
+{
+    return (struct clp_way_from_to *)(ways->counters + ways->counter_count);
+}
+
+/* In this node of the code object a body runs. */
+struct clp_ways_running {
+    struct clp_ways *ways;
+    uint32_t node;
+};
+
+/* Takes room for the ways of a code object of this function, which the caller fills in before anything is counted. NULL: no
+ * memory. They belong to the engine. */
+struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint32_t nodes, uint32_t ways, uint32_t counters);
+
+/* Gives what was counted since the last time to the lines of their functions, in blocks of this thread. Bodies run at these
+ * places, in any order. CLP_NO_MEMORY: some lines have got nothing; they get it at the next time. */
+clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count);
+
+#endif
