@@ -72,16 +72,32 @@ static clp_status list_arrivals(struct clp_layout *layout)
     return CLP_OK;
 }
 
+/* Since 3.13 an exception of a body that was called is looked up one unit before the call. That unit must not be one of
+ * another node. */
+static bool needs_pad(const struct clp_layout *layout, uint32_t at)
+{
+    const struct clp_code_place *place = &layout->places[at];
+
+    return layout->decoded->bytecode->minor >= 13 && at > layout->decoded->entry &&
+           layout->flow->nodes[at] != layout->flow->nodes[at - 1] && place->front == CLP_NOWHERE &&
+           place->before == CLP_NOWHERE && place[1].arrivals == place->arrivals &&
+           !clp_decoded_is(layout->decoded, at, CLP_OP_QUIET | CLP_OP_AT_HAND | CLP_OP_NEVER_STARTS);
+}
+
 clp_status clp_counted_plan(struct clp_layout *layout)
 {
     struct clp_flow *flow = layout->flow;
+    clp_status status;
 
     for (uint32_t i = 0; i < flow->count; i++) {
         if (make_counters(layout, &flow->ways[i]) != CLP_OK)
             return CLP_NO_MEMORY;
         place_counter(layout, i);
     }
-    return list_arrivals(layout);
+    status = list_arrivals(layout);
+    for (uint32_t i = 0; i < layout->decoded->count; i++)
+        layout->places[i].padded = needs_pad(layout, i);
+    return status;
 }
 
 /* ---- addresses ---- */

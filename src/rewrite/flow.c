@@ -217,6 +217,19 @@ static void add_ways_from(struct builder *builder, uint32_t at)
     add_exception(builder, at);
 }
 
+/* Lets what never raises be caught as what follows it: since 3.13 an exception of a body that was called is looked up one
+ * unit before the call. */
+static void spread_catches(struct clp_flow *flow)
+{
+    const struct clp_decoded *decoded = flow->edges->decoded;
+
+    for (uint32_t i = (uint32_t)decoded->count - 1; i-- > 0;) {
+        if (flow->catches[i] == CLP_NOWHERE && flow->nodes[i] == flow->nodes[i + 1] && flow->nodes[i] != CLP_FLOW_OUTSIDE &&
+            decoded->items[i].range == decoded->items[i + 1].range)
+            flow->catches[i] = flow->catches[i + 1];
+    }
+}
+
 static clp_status build(struct builder *builder)
 {
     const struct clp_decoded *decoded = builder->decoded;
@@ -224,6 +237,7 @@ static clp_status build(struct builder *builder)
     find_loops(builder);
     for (uint32_t i = 0; i < decoded->count; i++)
         add_ways_from(builder, i);
+    spread_catches(builder->flow);
     return builder->failed ? CLP_NO_MEMORY : CLP_OK;
 }
 

@@ -187,7 +187,7 @@ static void lay_out(struct clp_layout *layout)
     for (uint32_t i = 0; i < layout->decoded->count; i++) {
         struct clp_code_place *place = &layout->places[i];
         place->block = at;
-        uint32_t front = at + clp_layout_operand_units(layout, place->front, place->front_depth);
+        uint32_t front = at + place->padded + clp_layout_operand_units(layout, place->front, place->front_depth);
         uint32_t arriving = layout->flow != NULL ? clp_counted_lay_out_arrivals(layout, i, front)
                                                  : clp_layout_probe_units(place->line);
         place->counting = front + (place->jumps_over ? 1u + clp_layout_prefixes(arriving) : 0);

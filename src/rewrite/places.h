@@ -23,6 +23,7 @@ struct clp_code_place {
     uint32_t front_depth, before_depth; /* where the operands of these two lie in the stack; 0: they have none */
     uint8_t prefixes;     /* prefixes of the instruction in the new code */
     bool jumps_over;      /* the jump to `plain` is there */
+    bool padded;          /* with counters: a NOP stands at the front, because exceptions of the instruction are looked up there */
     uint32_t jump;        /* with counters: the way that the instruction's jump goes; or CLP_NOWHERE */
     uint32_t arrivals;    /* with counters: where the jumps that arrive here begin in the layout's list */
     bool left; /* the body is left before the instruction: it ends a line that only returns */

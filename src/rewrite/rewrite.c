@@ -92,6 +92,8 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
     const struct clp_code_place *place = &layout->places[at];
     uint32_t body = clp_decoded_body(layout->decoded, at);
 
+    if (place->padded)
+        add_unit(code, bytecode->nop, 0);
     add_operand_probe(code, bytecode, place->front, place->front_depth);
     if (place->jumps_over)
         add_instruction(code, bytecode, bytecode->jump_forward, place->plain - place->counting,
