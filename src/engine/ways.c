@@ -48,24 +48,31 @@ static void count_calls(struct clp_thread *thread, uint32_t function, uint64_t m
 }
 
 /* Gives the line, and the function's calls, what they have not got yet of the way. A way that seems to be gone less often
- * than before is one of a body that ran when the counters were read without knowing that. Without a block nobody gets it. */
-static void give(struct clp_thread *thread, struct clp_block *block, struct clp_way_from_to *way, uint64_t gone)
+ * than before is one of a body that ran when the counters were read without knowing that. A function that the engine does
+ * not have gets nothing. */
+static clp_status give(struct clp_thread *thread, uint32_t function, struct clp_way_from_to *way, uint64_t gone)
 {
+    bool selected = function < thread->engine->functions.count;
+
     if (gone <= way->given)
-        return;
-    uint64_t more = gone - way->given;
+        return CLP_OK;
+    if (selected) {
+        struct clp_block *block = clp_engine_block(thread, function);
+        if (block == NULL)
+            return CLP_NO_MEMORY;
+        if (way->cell < block->line_count)
+            block->cells[way->cell].hits += gone - way->given;
+        if (way->flags & CLP_WAY_CALLS)
+            count_calls(thread, function, gone - way->given);
+    }
     way->given = gone;
-    if (block == NULL)
-        return;
-    if (way->cell < block->line_count)
-        block->cells[way->cell].hits += more;
-    if (way->flags & CLP_WAY_CALLS)
-        count_calls(thread, block->function, more);
+    return CLP_OK;
 }
 
-static void settle(struct clp_thread *thread, struct clp_ways *ways, struct clp_block *block, int64_t *excess)
+static clp_status settle(struct clp_thread *thread, struct clp_ways *ways, int64_t *excess)
 {
     struct clp_way_from_to *items = clp_ways_items(ways);
+    clp_status status = CLP_OK;
 
     for (uint32_t i = 0; i < ways->way_count; i++) {
         uint64_t gone;
@@ -73,8 +80,10 @@ static void settle(struct clp_thread *thread, struct clp_ways *ways, struct clp_
             take_counted(ways, &items[i], excess, &gone);
         else
             derive(&items[i], excess, &gone);
-        give(thread, block, &items[i], gone);
+        if (give(thread, ways->function, &items[i], gone) != CLP_OK)
+            status = CLP_NO_MEMORY;
     }
+    return status;
 }
 
 /* ---- all code objects ---- */
@@ -91,20 +100,17 @@ static clp_status settle_one(struct clp_thread *thread, struct clp_ways *ways, c
                              size_t count)
 {
     struct clp_mem *mem = thread->engine->mem;
-    bool selected = ways->function < thread->engine->functions.count;
-    struct clp_block *block = selected ? clp_engine_block(thread, ways->function) : NULL;
     int64_t *excess = clp_mem_alloc(mem, ways->node_count, sizeof *excess);
-    bool done = excess != NULL && (block != NULL || !selected);
 
-    if (done) {
-        for (size_t i = 0; i < count && running[i].ways == ways; i++) {
-            excess[running[i].node]++;
-            excess[0]--;
-        }
-        settle(thread, ways, block, excess);
+    if (excess == NULL)
+        return CLP_NO_MEMORY;
+    for (size_t i = 0; i < count && running[i].ways == ways; i++) {
+        excess[running[i].node]++;
+        excess[0]--;
     }
+    clp_status status = settle(thread, ways, excess);
     clp_mem_free(mem, excess, ways->node_count, sizeof *excess);
-    return done ? CLP_OK : CLP_NO_MEMORY;
+    return status;
 }
 
 clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count)

@@ -125,6 +125,8 @@ static void add_fall(struct builder *builder, uint32_t at, uint32_t to, double p
     bool enters = is_opcode(decoded, at, decoded->bytecode->resume);
     bool splits_end = is_opcode(decoded, to, decoded->bytecode->end_for_tail) &&
                       is_opcode(decoded, to - 1, decoded->bytecode->end_for);
+    /* 3.11 looks for the SEND right before a YIELD_VALUE; the counter of what leaves there brings one of its own */
+    bool splits_send = is_311(decoded) && is_opcode(decoded, at, decoded->bytecode->send);
     uint32_t other = builder->fronts[to]; /* past the end of another loop: a counter would count both */
 
     if (other != CLP_NOWHERE)
@@ -136,7 +138,7 @@ static void add_fall(struct builder *builder, uint32_t at, uint32_t to, double p
                      .target = to,
                      .range = CLP_NOWHERE,
                      .begins = clp_edge_counts(builder->flow->edges, at, to),
-                     .weight = splits_end || other != CLP_NOWHERE ? NEVER : part * weight_of(builder, at, to),
+                     .weight = splits_end || splits_send || other != CLP_NOWHERE ? NEVER : part * weight_of(builder, at, to),
                  });
 }
 

@@ -23,9 +23,9 @@ enum clp_probe_kind {
     CLP_PROBE_MARK,       /* an operator begins */
     CLP_PROBE_OPERATED,   /* an operator has ended */
     CLP_PROBE_ITERATED,   /* an iterator has given a value; the operand is the iterator */
-    CLP_PROBE_COUNT,      /* a way is gone (flow.h) */
-    CLP_PROBE_COUNT_ASKED, /* the same, unless the added exception was raised on the line */
-    CLP_PROBE_KINDS
+    CLP_PROBE_KINDS,
+    CLP_PROBE_COUNT = CLP_PROBE_KINDS, /* a way is gone (flow.h). Code has either such probes or those above */
+    CLP_PROBE_COUNT_ASKED              /* the same, unless the added exception was raised on the line */
 };
 
 /* A probe, to become a constant behind those of the code object. */

@@ -2,6 +2,7 @@
 #include "live_profile.h"
 #include "live_leaks.h"
 #include "engine/tallies.h"
+#include "engine/ways.h"
 #include "live_threads.h"
 #include "os/proc.h"
 #include "profile/named.h"
@@ -91,6 +92,8 @@ static bool add_sums(struct clp_live_reader *reader)
         clp_block_merge(*sum, block);
         settle(*sum);
     }
+    if (clp_ways_settle(thread, NULL, 0) != CLP_OK)
+        return false;
     take_bases_off(reader, thread);
     for (size_t i = 0; i < functions->count; i++) {
         if (thread->blocks[i] == NULL)

@@ -7,6 +7,7 @@
 #include "live_lines.h"
 #include "live_profile.h"
 #include "live_threads.h"
+#include "live_ways.h"
 #include <string.h>
 
 #define LARGEST_FILE ((size_t)1 << 36)
@@ -334,6 +335,8 @@ static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
         status = each_area(reader, CLP_AREA_BLOCK, clp_live_take_block);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_BASE, clp_live_take_base);
+    if (status == CLP_OK)
+        status = each_area(reader, CLP_AREA_WAYS, clp_live_take_ways);
     if (status == CLP_OK)
         status = take_calls(reader);
     if (status == CLP_OK)
