@@ -2,9 +2,14 @@
 #include "counted.h"
 #include "layout.h"
 
+static bool is_exception(const struct clp_way *way)
+{
+    return way->kind == CLP_WAY_RAISE || way->kind == CLP_WAY_THROWN;
+}
+
 static bool is_caught(const struct clp_way *way)
 {
-    return (way->kind == CLP_WAY_RAISE || way->kind == CLP_WAY_THROWN) && (way->counted || way->asked);
+    return is_exception(way) && (way->counted || way->asked);
 }
 
 /* ---- the plan ---- */
@@ -89,10 +94,15 @@ clp_status clp_counted_plan(struct clp_layout *layout)
     struct clp_flow *flow = layout->flow;
     clp_status status;
 
-    for (uint32_t i = 0; i < flow->count; i++) {
-        if (make_counters(layout, &flow->ways[i]) != CLP_OK)
-            return CLP_NO_MEMORY;
-        place_counter(layout, i);
+    /* exceptions last: a constant whose number is large takes an instruction more to load */
+    for (int caught = 0; caught <= 1; caught++) {
+        for (uint32_t i = 0; i < flow->count; i++) {
+            if (is_exception(&flow->ways[i]) != caught)
+                continue;
+            if (make_counters(layout, &flow->ways[i]) != CLP_OK)
+                return CLP_NO_MEMORY;
+            place_counter(layout, i);
+        }
     }
     status = list_arrivals(layout);
     for (uint32_t i = 0; i < layout->decoded->count; i++)
@@ -102,6 +112,15 @@ clp_status clp_counted_plan(struct clp_layout *layout)
 
 /* ---- addresses ---- */
 
+uint32_t clp_counted_units(const struct clp_layout *layout, uint32_t constant)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+
+    if (constant == CLP_NOWHERE || !clp_counted_iterates(bytecode))
+        return clp_layout_probe_units(constant);
+    return 2u + clp_layout_prefixes(constant) + bytecode->op[bytecode->for_iter].caches + (bytecode->end_for != 0);
+}
+
 uint32_t clp_counted_lay_out_arrivals(const struct clp_layout *layout, uint32_t at, uint32_t address)
 {
     uint32_t first = layout->places[at].arrivals, past = layout->places[at + 1].arrivals, units = 0;
@@ -109,7 +128,7 @@ uint32_t clp_counted_lay_out_arrivals(const struct clp_layout *layout, uint32_t 
     for (uint32_t i = past; i-- > first;) {
         struct clp_way *way = &layout->flow->ways[layout->arrivals[i]];
         uint32_t jump = i + 1 == past ? 0 : 1u + clp_layout_prefixes(units); /* over the pieces behind it */
-        units += jump + clp_layout_probe_units(way->counter);
+        units += jump + clp_counted_units(layout, way->counter);
         way->address = units; /* up to the end of the pieces */
     }
     for (uint32_t i = first; i < past; i++) {
@@ -123,7 +142,7 @@ uint32_t clp_counted_catch_units(const struct clp_layout *layout, const struct c
 {
     if (!is_caught(way))
         return 0;
-    return (way->asked ? clp_layout_ask_units(layout, way->ask) : 1u) + clp_layout_probe_units(way->counter);
+    return (way->asked ? clp_layout_ask_units(layout, way->ask) : 1u) + clp_counted_units(layout, way->counter);
 }
 
 uint32_t clp_counted_lay_out_catches(const struct clp_layout *layout, uint32_t address)

@@ -163,6 +163,8 @@ static uint32_t behind_units(const struct clp_layout *layout, uint32_t at)
 {
     struct clp_behind behind = clp_layout_behind(layout, at);
 
+    if (layout->flow != NULL)
+        return clp_counted_units(layout, behind.before) + (behind.repeats_send ? 2 : 0);
     return clp_layout_probe_units(behind.resume_if) + clp_layout_probe_units(behind.suspend) +
            clp_layout_probe_units(behind.leave) + (behind.repeats_send ? 2 : 0) +
            clp_layout_operand_units(layout, behind.before, layout->places[at].before_depth);
@@ -187,7 +189,9 @@ static void lay_out(struct clp_layout *layout)
     for (uint32_t i = 0; i < layout->decoded->count; i++) {
         struct clp_code_place *place = &layout->places[i];
         place->block = at;
-        uint32_t front = at + place->padded + clp_layout_operand_units(layout, place->front, place->front_depth);
+        uint32_t front = at + place->padded +
+                         (layout->flow != NULL ? clp_counted_units(layout, place->front)
+                                               : clp_layout_operand_units(layout, place->front, place->front_depth));
         uint32_t arriving = layout->flow != NULL ? clp_counted_lay_out_arrivals(layout, i, front)
                                                  : clp_layout_probe_units(place->line);
         place->counting = front + (place->jumps_over ? 1u + clp_layout_prefixes(arriving) : 0);

@@ -31,6 +31,21 @@ static void add_probe(struct clp_buf *code, const struct clp_bytecode *bytecode,
     add_unit(code, bytecode->pop_top, 0);
 }
 
+static void add_counter(const struct clp_layout *layout, uint32_t constant, struct clp_buf *code)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+
+    if (constant == CLP_NOWHERE || !clp_counted_iterates(bytecode)) {
+        add_probe(code, bytecode, constant);
+        return;
+    }
+    add_instruction(code, bytecode, bytecode->load_const, constant, clp_layout_prefixes(constant));
+    add_unit(code, bytecode->for_iter, 0);
+    clp_buf_add_repeated(code, 0, (size_t)bytecode->op[bytecode->for_iter].caches * 2);
+    if (bytecode->end_for != 0)
+        add_unit(code, bytecode->end_for, 0);
+}
+
 /* Adds a probe with an operand that lies so deep in the stack; with 0 one without. */
 static void add_operand_probe(struct clp_buf *code, const struct clp_bytecode *bytecode, uint32_t constant,
                               uint32_t depth)
@@ -54,7 +69,10 @@ static void add_behind(const struct clp_layout *layout, uint32_t at, struct clp_
     add_probe(code, bytecode, behind.resume_if);
     add_probe(code, bytecode, behind.suspend);
     add_probe(code, bytecode, behind.leave);
-    add_operand_probe(code, bytecode, behind.before, layout->places[at].before_depth);
+    if (layout->flow != NULL)
+        add_counter(layout, behind.before, code);
+    else
+        add_operand_probe(code, bytecode, behind.before, layout->places[at].before_depth);
     if (behind.repeats_send) {
         add_unit(code, bytecode->jump_forward, 1);
         add_unit(code, bytecode->send,
@@ -78,7 +96,7 @@ static void add_arrivals(const struct clp_layout *layout, uint32_t at, struct cl
     uint32_t past = layout->places[at + 1].arrivals;
 
     for (uint32_t i = layout->places[at].arrivals; i < past; i++) {
-        add_probe(code, bytecode, layout->flow->ways[layout->arrivals[i]].counter);
+        add_counter(layout, layout->flow->ways[layout->arrivals[i]].counter, code);
         if (i + 1 == past)
             break;
         uint32_t over = layout->places[at].plain - layout->flow->ways[layout->arrivals[i + 1]].address;
@@ -94,7 +112,10 @@ static void add_place(const struct clp_layout *layout, uint32_t at, struct clp_b
 
     if (place->padded)
         add_unit(code, bytecode->nop, 0);
-    add_operand_probe(code, bytecode, place->front, place->front_depth);
+    if (layout->flow != NULL)
+        add_counter(layout, place->front, code);
+    else
+        add_operand_probe(code, bytecode, place->front, place->front_depth);
     if (place->jumps_over)
         add_instruction(code, bytecode, bytecode->jump_forward, place->plain - place->counting,
                         clp_layout_prefixes(place->plain - place->counting));
@@ -134,7 +155,7 @@ static void add_catches(const struct clp_layout *layout, struct clp_buf *code)
             continue;
         if (way->asked)
             add_ask(layout, way->ask, code);
-        add_probe(code, bytecode, way->counter);
+        add_counter(layout, way->counter, code);
         add_unit(code, bytecode->reraise, 1);
     }
 }

@@ -39,6 +39,13 @@ static PyObject *count(PyObject *self)
     Py_RETURN_NONE;
 }
 
+/* Counts as an iterator that has ended. */
+static PyObject *count_and_end(PyObject *self)
+{
+    ++*((struct counter *)self)->count;
+    return NULL;
+}
+
 static PyObject *count_asked(PyObject *self, PyObject *raised)
 {
     const struct counter *counter = (const struct counter *)self;
@@ -55,6 +62,7 @@ static PyMethodDef counter_methods[] = {
 
 static PyType_Slot counter_slots[] = {
     {Py_nb_negative, (void *)count},
+    {Py_tp_iternext, (void *)count_and_end},
     {Py_nb_add, (void *)count_asked},
     {Py_tp_dealloc, (void *)counter_free},
     {Py_tp_methods, counter_methods},
