@@ -21,8 +21,8 @@ LIBRARY = harness.BUILD / "conformance" / "rewrite_library.so"
 FUZZER = harness.BUILD / "fuzz" / "fuzz_rewrite"
 MINOR = sys.version_info[1]
 KINDS = ["ENTER", "ENTER_LINE", "LINE", "LAST_LINE", "LEAVE", "SUSPEND", "RESUME", "RESUME_IF",
-         "LINE_ASKED", "CALL", "CALLED", "MARK", "OPERATED", "ITERATED"]
-NOTHING, LINES, AROUND = range(3)  # what is put in
+         "LINE_ASKED", "CALL", "CALLED", "MARK", "OPERATED", "ITERATED", "COUNT", "COUNT_ASKED"]
+NOTHING, LINES, AROUND, COUNTS = range(4)  # what is put in
 WITH_LINE = {"ENTER_LINE", "LINE", "LAST_LINE"}
 CODE, EXCEPTIONS, LOCATIONS = range(3)
 NO_SOURCES = ("site-packages", "dist-packages", "lib2to3")  # others' code, and what is no Python 3
@@ -225,17 +225,25 @@ class Matched:
         names = [item.name for item in self.new[at : at + 4]]
         return names == ["COPY", "LOAD_CONST", "CONTAINS_OP", "POP_TOP"] and self.is_probe(at + 1)
 
-    def probe(self, at):
+    def length(self, at):
+        """How many instructions the probe has, one without an operand."""
         names = [item.name for item in self.new[at : at + 3]]
+        if self.new_constants[self.new[at].argument].startswith("COUNT ") and MINOR <= 12:
+            short = ["LOAD_CONST", "FOR_ITER"] + ["END_FOR"] * (MINOR == 12)
+            assert names[: len(short)] == short and self.new[at + 1].target == self.new[at + 2].start, names
+            return len(short)
         assert names == ["LOAD_CONST", "UNARY_NEGATIVE", "POP_TOP"], names
-        return self.new_constants[self.new[at].argument]
+        return 3
 
     def jumps_over(self, at):
-        """Is this a jump over the probe behind it (3.11: over a SEND)?"""
-        item = self.new[at]
-        if item.name != "JUMP_FORWARD" or at + 1 >= len(self.new):
+        """Is this a jump over the probes behind it (3.11: over a SEND)?"""
+        item, past = self.new[at], at + 1
+        if item.name != "JUMP_FORWARD" or past >= len(self.new):
             return 0
-        if self.is_probe(at + 1) and item.target == self.new[at + 4].start:
+        while self.is_probe(past) and self.new[past].start < item.target:
+            past += self.length(past)
+            past += self.new[past].name == "JUMP_FORWARD" and self.new[past].target == item.target
+        if past > at + 1 and item.target == self.new[past].start:
             return 1
         repeated = MINOR == 11 and [i.name for i in self.new[at + 1 : at + 3]] == ["SEND", "YIELD_VALUE"]
         return 2 if repeated and item.target == self.new[at + 2].start else 0
@@ -247,13 +255,15 @@ class Matched:
             probes = []
             while True:
                 if self.is_probe(at):
-                    probes.append(self.probe(at))
-                    at += 3
+                    probes.append(self.new_constants[self.new[at].argument])
+                    at += self.length(at)
                 elif self.has_operand(at):
                     probes.append(self.new_constants[self.new[at + 1].argument])
                     at += 4
                 elif self.jumps_over(at):
                     at += self.jumps_over(at)
+                elif self.new[at].name == "NOP" != old.name:
+                    at += 1  # counters: so that the unit before the instruction is of the same range
                 else:
                     break
             new = self.new[at]
@@ -313,12 +323,13 @@ class Matched:
 GLUED = {("PRECALL", "CALL"), ("YIELD_VALUE", "RESUME"), ("END_FOR", "POP_ITER")}
 
 
-def check_instructions(old, new):
+def check_instructions(old, new, insert=LINES):
     matched = Matched(old, new)
     matched.check_positions()
     matched.check_targets()
     matched.check_lines()
-    matched.check_ends()
+    if insert != COUNTS:
+        matched.check_ends()
     matched.check_pairs()
 
 
@@ -338,7 +349,7 @@ def check_ranges(old, new):
     """What had a handler has it still, or a block at the end; what had none leaves by one."""
     matched = Matched(old, new)
     old_entries, new_entries = dis._parse_exception_table(old), dis._parse_exception_table(new)
-    end = matched.new[matched.rest].start
+    end = matched.new[matched.rest].start if matched.rest < len(matched.new) else len(new.co_code)
     for item, place in zip(matched.old, matched.places):
         was, now = entry_at(old_entries, item.offset), entry_at(new_entries, matched.new[place].offset)
         if was is None or now is None:

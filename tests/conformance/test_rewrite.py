@@ -32,12 +32,12 @@ def problems_of(rewriter, code, number):
     """Why this code object does not come out as it must; None when it does."""
     if rewriter(code, insert=rewriting.NOTHING) != rewriting.unchanged(code):
         return "with nothing put in it is not the same"
-    for insert in (rewriting.LINES, rewriting.AROUND):
+    for insert in (rewriting.LINES, rewriting.AROUND, rewriting.COUNTS):
         new = rewriter(code, insert)
         if rewriter.rewrite(new, code.co_firstlineno, len(code.co_consts), rewriting.NOTHING)[:4] != new[:4]:
             return "the result cannot be taken apart again"
         if number % EVERY["instructions"] == 0:
-            rewriting.check_instructions(code, rewriting.with_probes(code, new))
+            rewriting.check_instructions(code, rewriting.with_probes(code, new), insert)
         if number % EVERY["dis"] == 0:
             rewriting.check_with_dis(code, rewriting.with_probes(code, new))
     return None
