@@ -290,7 +290,7 @@ static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind k
             struct clp_area *area = (void *)at;
             if (area->kind == CLP_AREA_NONE)
                 break;
-            if (area->kind > CLP_AREA_TENSORS || area->class < CLP_POOL_LEAST_CLASS ||
+            if (area->kind > CLP_AREA_LAST || area->class < CLP_POOL_LEAST_CLASS ||
                 area->class >= CLP_POOL_CLASSES || (size_t)1 << area->class > left)
                 return refuse(reader, CLP_CORRUPT, area, "counters that cannot be");
             if (area->kind == (uint32_t)kind)
