@@ -22,10 +22,9 @@
 /* References on a frame may have marks in the lowest bits since 3.14. */
 #define MARKS (CLP_SINCE(14) ? (uintptr_t)7 : (uintptr_t)0)
 
-_Static_assert(offsetof(struct _PyInterpreterFrame, INSTRUCTION) + sizeof(void *) <= CLP_RAW_FRAME_BYTES &&
-               offsetof(struct _PyInterpreterFrame, CODE) + sizeof(void *) <= CLP_RAW_FRAME_BYTES &&
-               offsetof(struct _PyInterpreterFrame, previous) + sizeof(void *) <= CLP_RAW_FRAME_BYTES,
-               "what is wanted of a frame is in its first bytes");
+#define PART(name) offsetof(struct _PyInterpreterFrame, name)
+#define FITS(name) (PART(name) + sizeof((struct _PyInterpreterFrame *)0)->name <= CLP_RAW_FRAME_BYTES)
+_Static_assert(FITS(CODE) && FITS(previous) && FITS(INSTRUCTION) && FITS(owner), "all is in a frame's first bytes");
 
 /* The list's head is read without its lock. New threads come first, and each is whole before. */
 const PyThreadState *clp_raw_first_thread(PyInterpreterState *interpreter)
@@ -71,14 +70,26 @@ void clp_raw_thread_get(const PyThreadState *address, const PyThreadState *copy,
     };
 }
 
+/* Since 3.12 each call of the interpreter's loop begins with a frame that the loop has for itself. */
+static bool is_outermost(const char *copy)
+{
+    char owner = copy[PART(owner)];
+#if CLP_SINCE(12)
+    return owner > FRAME_OWNED_BY_FRAME_OBJECT;
+#else
+    return copy[PART(is_entry)] != 0 && owner != FRAME_OWNED_BY_GENERATOR;
+#endif
+}
+
 void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)
 {
     uintptr_t code;
 
-    memcpy(&code, copy + offsetof(struct _PyInterpreterFrame, CODE), sizeof code);
-    memcpy(&frame->previous, copy + offsetof(struct _PyInterpreterFrame, previous), sizeof frame->previous);
-    memcpy(&frame->instruction, copy + offsetof(struct _PyInterpreterFrame, INSTRUCTION), sizeof frame->instruction);
+    memcpy(&code, copy + PART(CODE), sizeof code);
+    memcpy(&frame->previous, copy + PART(previous), sizeof frame->previous);
+    memcpy(&frame->instruction, copy + PART(INSTRUCTION), sizeof frame->instruction);
     frame->code = (const void *)(code & ~MARKS);
+    frame->outermost = is_outermost(copy);
 }
 
 size_t clp_raw_unit(const void *code, const char *instruction)

@@ -5,6 +5,7 @@
 #define CLP_RAW_FRAMES_H
 
 #include "compat.h"
+#include <stddef.h>
 
 /* Before 3.11 frames are other objects, which nobody reads here: there is no first thread then. */
 #define CLP_HAS_RAW_FRAMES CLP_SINCE(11)
@@ -23,9 +24,10 @@ struct clp_raw_frame {
     const void *code;        /* a code object, or something else for frames that the interpreter has for itself */
     const void *previous;    /* the caller's frame; NULL: there is none */
     const char *instruction; /* which runs, or has called */
+    bool outermost;          /* a thread's first frame is like this, but no frame of a generator that is suspended */
 };
 
-#define CLP_RAW_FRAME_BYTES 64
+#define CLP_RAW_FRAME_BYTES 80
 
 /* How many bytes of a thread's state must be copied. */
 #if CLP_HAS_RAW_FRAMES

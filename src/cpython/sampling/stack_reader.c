@@ -103,7 +103,7 @@ static void note_page(struct clp_stack_hint *hint, size_t *count, const char *pa
         hint->pages[(*count)++] = page;
 }
 
-/* Follows the frames outwards. *more is how many system calls that took. */
+/* Follows the frames outwards. *more is how many system calls that took. False: a frame on the way is none any more. */
 static bool follow(struct clp_stack_reader *reader, const char *frame, struct clp_stack_hint *hint, size_t *more)
 {
     struct clp_stack *stack = &reader->stack;
@@ -120,7 +120,7 @@ static bool follow(struct clp_stack_reader *reader, const char *frame, struct cl
         frame = into->previous;
     }
     stack->cut = frame != NULL;
-    return true;
+    return stack->cut || stack->count == 0 || stack->frames[stack->count - 1].outermost;
 }
 
 /* What needed further system calls is from a later moment. Then the innermost frame must still be the same; otherwise all

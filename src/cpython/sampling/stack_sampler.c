@@ -13,7 +13,7 @@
 /* At least and at most so many times the average */
 #define LEAST 0.5
 #define MOST 1.5
-#define COSTS_OF_LATE 16
+#define COSTED 16 /* samples, of which the cost is known together */
 #define TRIES 3
 #define NEARLY_ALL 0.9
 #define MOST_THREADS 10000 /* in the list, which may be damaged when it is read */
@@ -136,12 +136,14 @@ static void set_interval(struct clp_stack_sampler *sampler)
     sampler->run += sampler->helper.interval;
 }
 
+/* Asking for it at each sample would make up a good part of it. */
 static void note_cost(struct clp_stack_sampler *sampler)
 {
+    if (sampler->looks++ % COSTED != 0)
+        return;
     uint64_t own = clp_thread_cpu_nanos();
-
     if (sampler->own != 0)
-        sampler->cost += ((double)(own - sampler->own) * 1e-9 - sampler->cost) / COSTS_OF_LATE;
+        sampler->cost = (double)(own - sampler->own) * 1e-9 / COSTED;
     sampler->own = own;
 }
 
@@ -202,7 +204,7 @@ static void begin(struct clp_stack_sampler *sampler)
 {
     memset(sampler->room->threads, 0, sizeof sampler->room->threads);
     sampler->last = clp_clock_read(sampler->clock);
-    sampler->own = 0;
+    sampler->own = sampler->looks = 0;
     sampler->random = sampler->random != 0 ? sampler->random : sampler->last | 1;
     set_interval(sampler);
 }

@@ -40,10 +40,11 @@ struct clp_stack_sampler {
     size_t room_bytes;
     bool wanted;        /* it is to run */
     const char *reason; /* a constant: why there are no samples; NULL: there are */
-    uint64_t last;      /* ticks: the last sample .. */
-    uint64_t own;       /* .. and the processor time of the helper then, ns */
+    uint64_t last;      /* ticks: the last sample */
+    uint64_t looks;     /* samples since it was started */
+    uint64_t own;       /* processor time of the helper when it was asked for last, ns; 0: not yet */
     double run;         /* for how long it has run, about. Seconds */
-    double cost;        /* of a sample, on average of the latest. Seconds of processor time */
+    double cost;        /* of a sample, with its part of waking up. Seconds of processor time; 0: not known yet */
     uint64_t random;
     uint64_t taken;   /* samples of threads that ran selected functions */
     uint64_t dropped; /* samples of threads whose stack changed too quickly */
