@@ -240,7 +240,9 @@ Test(stack_samples, memory_may_run_out)
         expect_line(&fixture, F, 1, 0, 100);
         expect_line(&fixture, G, 4, 100, 0);
         end(&fixture);
-        if (!failed)
+        if (!failed) {
+            cr_expect_gt(fail_at, 1);
             break;
+        }
     }
 }
