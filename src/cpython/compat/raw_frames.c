@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#define Py_BUILD_CORE 1 /* for where the parts of a frame lie. Who reads frames checks that first (stack_reader.h) */
 #include "raw_frames.h"
+#include <string.h>
+
+#define Py_BUILD_CORE 1 /* for where the parts of a frame lie. Who reads frames checks that first (stack_reader.h) */
 #if CLP_SINCE(14)
 #include <internal/pycore_interpframe_structs.h>
 #elif CLP_SINCE(11)
 #include <internal/pycore_frame.h>
 #endif
-#include <string.h>
 
 #if CLP_HAS_RAW_FRAMES
 
@@ -55,6 +56,7 @@ void clp_raw_thread_get(const PyThreadState *address, const PyThreadState *copy,
         .next = copy->next,
         .before = copy->prev,
         .interpreter = copy->interp,
+        .id = copy->id,
         .number = copy->native_thread_id,
         .holds_lock = holds_lock(address, copy),
 #if CLP_SINCE(13)

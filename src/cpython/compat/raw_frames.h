@@ -13,6 +13,7 @@
 struct clp_raw_thread {
     const PyThreadState *next, *before;
     const void *interpreter;
+    uint64_t id;          /* is never used again */
     unsigned long number; /* the system's */
     bool holds_lock;      /* the interpreter's */
     /* Where the address of the innermost frame is to be read. That place is the right one while `*place_at == place`. */

@@ -15,7 +15,7 @@
 #define MOST 1.5
 #define COSTED 16 /* samples, of which the cost is known together */
 #define TRIES 3
-#define NEARLY_ALL 0.9
+#define NEARLY_ALL 0.9 /* of the time since the last sample */
 #define MOST_THREADS 10000 /* in the list, which may be damaged when it is read */
 
 struct clp_sampler_room {
@@ -31,13 +31,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* ---- a sample of one thread; in the helper ---- */
 
 /* What is known of the thread; anew if nothing is. */
-static struct clp_sampled_thread *known_thread(struct clp_stack_sampler *sampler, unsigned long number)
+static struct clp_sampled_thread *known_thread(struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw)
 {
-    struct clp_sampled_thread *known = &sampler->room->threads[number % CLP_SAMPLED_THREADS];
+    struct clp_sampled_thread *known = &sampler->room->threads[raw->id % CLP_SAMPLED_THREADS];
 
-    if (known->number != number)
+    if (known->id != raw->id)
         *known = (struct clp_sampled_thread){
-            .number = number, .at = sampler->last, .used = clp_thread_cpu_nanos_of((int)number)};
+            .id = raw->id, .at = sampler->last, .used = clp_thread_cpu_nanos_of((int)raw->number)};
     return known;
 }
 
@@ -82,10 +82,10 @@ static bool waits(const struct clp_stack_sampler *sampler, const struct clp_raw_
 
 static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw, uint64_t now)
 {
-    struct clp_sampled_thread *known = known_thread(sampler, raw->number);
+    struct clp_sampled_thread *known = known_thread(sampler, raw);
 
     /* A thread that waits in code that is not selected usually waits there for long. */
-    if (known->idle && !raw->holds_lock && known->place == raw->place && known->top == raw->top) {
+    if (known->idle == sampler->changes && !raw->holds_lock && known->place == raw->place && known->top == raw->top) {
         known->at = now;
         return;
     }
@@ -101,7 +101,7 @@ static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_ra
                               waits(sampler, raw, known->used, used, weight));
         sampler->taken++;
     }
-    known->idle = count == 0;
+    known->idle = count == 0 ? sampler->changes : 0;
     known->place = raw->place;
     known->top = raw->top;
     known->at = now;
@@ -189,7 +189,7 @@ static void watch_forks(void)
 void clp_stack_sampler_init(struct clp_stack_sampler *sampler, struct clp_engine *engine, struct clp_pages *pages,
                             const struct clp_clock *clock)
 {
-    *sampler = (struct clp_stack_sampler){.engine = engine, .clock = clock};
+    *sampler = (struct clp_stack_sampler){.engine = engine, .clock = clock, .changes = 1};
     sampler->helper.work = sample;
     sampler->helper.data = sampler;
     sampler->helper.pages = pages;
@@ -279,6 +279,7 @@ bool clp_sampled_code_add(struct clp_stack_sampler *sampler, const void *code, u
     bool added = fit(sampler->engine, function, cell_of_unit, units) &&
                  clp_stack_samples_make(&sampler->samples, function) == CLP_OK &&
                  clp_sampled_codes_add(&sampler->codes, code, function, cell_of_unit, units);
+    sampler->changes++;
     clp_helper_release(&sampler->helper);
     return added;
 }

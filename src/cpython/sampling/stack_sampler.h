@@ -19,16 +19,16 @@
 
 /* A thread at its last sample. */
 struct clp_sampled_thread {
-    unsigned long number; /* the system's; 0: nobody's */
+    uint64_t id;          /* of its state (raw_frames.h); 0: nobody's */
     const void *place;    /* of its innermost frame, as far as the thread's state tells .. */
     const char *top;      /* .. and the end of its stack of frames */
-    bool idle;            /* it ran no selected function */
+    uint64_t idle;        /* it ran no selected function, as long as sampler->changes is this */
     uint64_t at;          /* ticks */
     uint64_t used;        /* processor time, ns */
     struct clp_stack_hint hint;
 };
 
-#define CLP_SAMPLED_THREADS 256 /* are remembered, by their number; of two with the same place the latest */
+#define CLP_SAMPLED_THREADS 256 /* are remembered, each at the place of its id; of two with the same place the latest */
 
 struct clp_stack_sampler {
     struct clp_helper helper;
@@ -46,6 +46,7 @@ struct clp_stack_sampler {
     double run;         /* for how long it has run, about. Seconds */
     double cost;        /* of a sample, with its part of waking up. Seconds of processor time; 0: not known yet */
     uint64_t random;
+    uint64_t changes; /* of the selected code */
     uint64_t taken;   /* samples of threads that ran selected functions */
     uint64_t dropped; /* samples of threads whose stack changed too quickly */
 };
@@ -63,7 +64,7 @@ void clp_stack_sampler_stop(struct clp_stack_sampler *sampler);
 /* In the child of a fork: starts it if it ran in the parent. */
 void clp_stack_sampler_after_fork(struct clp_stack_sampler *sampler);
 
-/* Stops it and gives all memory back; it may be initialised again then. */
+/* Stops it and gives all memory back; it may be initialised again then. To be called before the engine is cleared. */
 void clp_stack_sampler_clear(struct clp_stack_sampler *sampler);
 
 /* From now on the code object counts as selected, or again with other cells. `function` is its number in the engine;
