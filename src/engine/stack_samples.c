@@ -273,6 +273,7 @@ static void settle_calls(struct clp_stack_samples *samples, const struct clp_thr
             call->ticks = call->again = 0;
         }
     }
+    samples->engine->calls.fresh = NULL; /* whether a new node goes through other code is not known here */
 }
 
 void clp_stack_samples_settle(struct clp_stack_samples *samples, struct clp_thread *thread)

@@ -36,8 +36,7 @@ static struct clp_sampled_thread *known_thread(struct clp_stack_sampler *sampler
     struct clp_sampled_thread *known = &sampler->room->threads[raw->id % CLP_SAMPLED_THREADS];
 
     if (known->id != raw->id)
-        *known = (struct clp_sampled_thread){
-            .id = raw->id, .at = sampler->last, .used = clp_thread_cpu_nanos_of((int)raw->number)};
+        *known = (struct clp_sampled_thread){.id = raw->id, .at = sampler->last, .used = UINT64_MAX};
     return known;
 }
 
@@ -73,23 +72,24 @@ static size_t read_lines(struct clp_stack_sampler *sampler, const struct clp_raw
 
 /* A thread that has the interpreter's lock runs. Another one runs C code if its processor time has gone on while its stack
  * was read. That cannot be seen where this helper has taken its processor; so who used nearly all of the time runs, too. */
-static bool waits(const struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw, uint64_t used_then,
-                  uint64_t used, uint64_t ticks)
+static bool waits(const struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw,
+                  const struct clp_sampled_thread *known, uint64_t used, uint64_t ticks)
 {
-    return !raw->holds_lock && clp_thread_cpu_nanos_of((int)raw->number) == used &&
-           (double)(used - used_then) < NEARLY_ALL * (double)ticks * sampler->clock->rough_nanos;
+    bool used_all = known->used != UINT64_MAX &&
+                    (double)(used - known->used) >= NEARLY_ALL * (double)ticks * sampler->clock->rough_nanos;
+
+    return !raw->holds_lock && !used_all && clp_thread_cpu_nanos_of((int)raw->number) == used;
 }
 
 static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw, uint64_t now)
 {
     struct clp_sampled_thread *known = known_thread(sampler, raw);
+    uint64_t used = clp_thread_cpu_nanos_of((int)raw->number);
 
-    /* A thread that waits in code that is not selected usually waits there for long. */
-    if (known->idle == sampler->changes && !raw->holds_lock && known->place == raw->place && known->top == raw->top) {
-        known->at = now;
+    if (known->idle == sampler->changes && !raw->holds_lock && used != 0 && known->used == used) {
+        known->at = now; /* it has not run since, so it is where it was */
         return;
     }
-    uint64_t used = clp_thread_cpu_nanos_of((int)raw->number);
     size_t count = read_lines(sampler, raw, &known->hint);
     if (count == SIZE_MAX) { /* the next sample counts for this one, too */
         sampler->dropped++;
@@ -98,12 +98,10 @@ static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_ra
     if (count != 0) {
         uint64_t weight = now - known->at;
         clp_stack_samples_add(&sampler->samples, sampler->room->lines, count, weight,
-                              waits(sampler, raw, known->used, used, weight));
+                              waits(sampler, raw, known, used, weight));
         sampler->taken++;
     }
     known->idle = count == 0 ? sampler->changes : 0;
-    known->place = raw->place;
-    known->top = raw->top;
     known->at = now;
     known->used = used;
 }

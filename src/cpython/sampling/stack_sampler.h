@@ -20,11 +20,9 @@
 /* A thread at its last sample. */
 struct clp_sampled_thread {
     uint64_t id;          /* of its state (raw_frames.h); 0: nobody's */
-    const void *place;    /* of its innermost frame, as far as the thread's state tells .. */
-    const char *top;      /* .. and the end of its stack of frames */
     uint64_t idle;        /* it ran no selected function, as long as sampler->changes is this */
     uint64_t at;          /* ticks */
-    uint64_t used;        /* processor time, ns */
+    uint64_t used;        /* processor time, ns; UINT64_MAX: not known */
     struct clp_stack_hint hint;
 };
 
