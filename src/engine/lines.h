@@ -160,7 +160,10 @@ enum clp_area_kind {
     CLP_AREA_CALL_SUM, /* what the nodes of a function counted for this run beyond their counts */
     CLP_AREA_CALL_BASE, /* what the nodes of a function held before this run counted it */
     CLP_AREA_TENSORS, /* what no line did with tensors */
-    CLP_AREA_WAYS /* counters of the ways of a code object (ways.h) */
+    CLP_AREA_SAMPLES, /* what samples gave the lines of a function, and is in no block yet (stack_samples.h) */
+    CLP_AREA_SAMPLED_CALLS, /* what they gave calling contexts */
+    CLP_AREA_WAYS, /* counters of the ways of a code object (ways.h) */
+    CLP_AREA_LAST = CLP_AREA_WAYS
 };
 
 /* The head of every piece of memory that the pool gives. */

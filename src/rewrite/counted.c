@@ -166,14 +166,16 @@ const struct clp_way *clp_counted_catch(const struct clp_layout *layout, uint32_
 
 /* ---- what is told about the code ---- */
 
-static clp_status add_span(struct clp_rewritten *out, uint32_t unit, uint32_t node)
+static clp_status add_span(struct clp_rewritten *out, struct clp_flow_span span)
 {
-    if (out->span_count > 0 && out->spans[out->span_count - 1].node == node)
+    const struct clp_flow_span *last = &out->spans[out->span_count - 1];
+
+    if (out->span_count > 0 && last->node == span.node && last->line == span.line)
         return CLP_OK;
     if (out->span_count == out->span_room &&
         clp_mem_grow(out->mem, (void **)&out->spans, &out->span_room, out->span_room * 2 + 32, sizeof *out->spans) != CLP_OK)
         return CLP_NO_MEMORY;
-    out->spans[out->span_count++] = (struct clp_flow_span){unit, node};
+    out->spans[out->span_count++] = span;
     return CLP_OK;
 }
 
@@ -182,8 +184,9 @@ clp_status clp_counted_write(const struct clp_layout *layout)
     clp_status status = clp_flow_write(layout->flow, layout->decoded->code->const_count, layout->out);
 
     for (uint32_t i = 0; i < layout->decoded->count && status == CLP_OK; i++)
-        status = add_span(layout->out, layout->places[i].block, layout->flow->nodes[i]);
+        status = add_span(layout->out, (struct clp_flow_span){layout->places[i].block, layout->flow->nodes[i],
+                                                               layout->decoded->items[i].line});
     if (status == CLP_OK)
-        status = add_span(layout->out, layout->end, CLP_FLOW_OUTSIDE);
+        status = add_span(layout->out, (struct clp_flow_span){layout->end, CLP_FLOW_OUTSIDE, CLP_NO_LINE});
     return status;
 }

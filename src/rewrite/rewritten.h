@@ -60,9 +60,10 @@ struct clp_flow_edge {
 
 #define CLP_FLOW_DERIVED UINT32_MAX
 
-/* From this unit of the new code on, up to the next span, instructions lie in the node. */
+/* From this unit of the new code on, up to the next span, instructions lie in the node and on the line. */
 struct clp_flow_span {
     uint32_t unit, node;
+    int32_t line; /* of the file, or -1 */
 };
 
 struct clp_rewritten {
@@ -70,7 +71,7 @@ struct clp_rewritten {
     int32_t stack_size;       /* in values */
     struct clp_probe *probes; /* in the order of the constants */
     size_t probe_count, probe_room;
-    /* With CLP_INSERT_COUNTS: the ways, in the order of clp_flow_write, and where the nodes lie. Each probe is a counter. */
+    /* With CLP_INSERT_COUNTS: the ways, in the order of clp_flow_write, and where the nodes and lines lie. Each probe is a counter. */
     struct clp_flow_edge *edges;
     struct clp_flow_span *spans;
     size_t edge_count, edge_room, span_count, span_room;

@@ -66,3 +66,36 @@ uint32_t clp_counted_node(const struct clp_counted *counted, int offset)
     }
     return low > 0 ? counted->spans[low - 1].node : CLP_FLOW_OUTSIDE;
 }
+
+static void fill_cells(const struct clp_counted *counted, const struct clp_code_lines *lines, uint32_t *cells, uint32_t units)
+{
+    for (size_t i = 0; i < counted->span_count; i++) {
+        const struct clp_flow_span *span = &counted->spans[i];
+        uint32_t past = i + 1 < counted->span_count ? span[1].unit : units;
+        uint32_t cell = span->line >= 0 ? clp_code_lines_find(lines, span->line) : CLP_NO_CELL;
+        for (uint32_t unit = span->unit; unit < past; unit++)
+            cells[unit] = cell;
+    }
+}
+
+void clp_counted_begin(struct clp_recorder *recorder, struct clp_counted *counted, PyObject *code, uint32_t function,
+                       const struct clp_code_lines *lines)
+{
+    uint32_t units = (uint32_t)clp_compat_code_units((PyCodeObject *)code);
+    uint32_t *cells = clp_mem_alloc(&recorder->mem, units, sizeof *cells);
+
+    counted->ways->function = function;
+    if (cells == NULL)
+        return;
+    fill_cells(counted, lines, cells, units);
+    if (clp_sampled_code_add(&recorder->stack_sampler, code, function, cells, units))
+        counted->sampled = code;
+    clp_mem_free(&recorder->mem, cells, units, sizeof *cells);
+}
+
+void clp_counted_end(struct clp_recorder *recorder, struct clp_counted *counted)
+{
+    if (counted->sampled != NULL)
+        clp_sampled_code_remove(&recorder->stack_sampler, counted->sampled);
+    counted->sampled = NULL;
+}

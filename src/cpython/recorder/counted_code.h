@@ -10,8 +10,9 @@
 
 struct clp_counted {
     struct clp_ways *ways;       /* borrowed from the engine, to which clp_counted_free says that they are complete */
-    struct clp_flow_span *spans; /* owned: where its nodes lie */
+    struct clp_flow_span *spans; /* owned: where its nodes and lines lie */
     size_t span_count;
+    const void *sampled; /* the code object, while samples of it count; only compared */
 };
 
 /* Makes it for a copy of code of this function with these lines. NULL with an exception set. */
@@ -20,6 +21,14 @@ struct clp_counted *clp_counted_new(struct clp_recorder *recorder, uint32_t func
 
 /* NULL is allowed. */
 void clp_counted_free(struct clp_recorder *recorder, struct clp_counted *counted);
+
+/* From now on samples that meet the code object, which has these lines, count for the function with this number. Where memory
+ * runs out they do not. */
+void clp_counted_begin(struct clp_recorder *recorder, struct clp_counted *counted, PyObject *code, uint32_t function,
+                       const struct clp_code_lines *lines);
+
+/* The code object dies. */
+void clp_counted_end(struct clp_recorder *recorder, struct clp_counted *counted);
 
 /* In which node does a body of this code run that stands at this offset, in bytes? */
 uint32_t clp_counted_node(const struct clp_counted *counted, int offset);

@@ -121,6 +121,7 @@ void clp_recorder_after_fork(struct clp_recorder *recorder)
     clp_engine_reap(&recorder->engine);
     if (clp_thread_here != NULL)
         clp_recorder_begin_use(clp_thread_here, now);
+    clp_stack_sampler_after_fork(&recorder->stack_sampler);
     clp_recorder_reopen_memory(recorder);
 }
 

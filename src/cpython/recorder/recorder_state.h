@@ -37,6 +37,7 @@
 #include "cpython/code/source_cache.h"
 #include "cpython/memory/thread_here.h"
 #include "watch.h"
+#include "cpython/sampling/stack_sampler.h"
 
 struct clp_selected;
 struct clp_with_place;
@@ -171,6 +172,7 @@ struct clp_recorder {
     uint64_t counter_span; /* ticks: the program's own counters are not read for shorter lines; UINT64_MAX: there are none */
     uint64_t tensor_span;  /* the same for PyTorch's statistics */
     size_t with_heap;   /* how many windows want the table of live blocks */
+    struct clp_stack_sampler stack_sampler; /* started by the tracer that only counts */
     bool awake;         /* the tracer sends events */
     bool opened_late;   /* some window was opened on functions, or got one, that may have been running */
     struct clp_source_cache texts;

@@ -82,6 +82,8 @@ void clp_recorder_code_gone(void *data)
         from = clp_recorder_selected(selected->recorder, selected->original);
     if (from != NULL && from->copy == selected->code)
         from->copy = NULL;
+    if (selected != NULL && selected->counted != NULL)
+        clp_counted_end(selected->recorder, selected->counted);
     if (selected != NULL)
         unlist_code(selected);
     clp_recorder_drop_selected(data);

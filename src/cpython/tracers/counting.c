@@ -94,20 +94,25 @@ static PyObject *make_counter(const struct clp_probe_copying *copying, struct cl
 
 /* ---- the tracer ---- */
 
-static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
-                                      struct clp_selected *selected, const char **reason)
-{
-    struct clp_probe_copying copying = {
-        .insert = CLP_INSERT_COUNTS, .make = make_counter, .context = recorder->probe_state};
-
-    return clp_probe_copies_select(recorder, code, selected, &copying, reason);
-}
-
 static struct clp_selected *owner(PyCodeObject *code)
 {
     PyObject *last = clp_probe_copies_last(code);
 
     return Py_TYPE(last)->tp_dealloc == counter_free ? ((struct counter *)last)->selected : NULL;
+}
+
+static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObject *code,
+                                      struct clp_selected *selected, const char **reason)
+{
+    struct clp_probe_copying copying = {
+        .insert = CLP_INSERT_COUNTS, .make = make_counter, .context = recorder->probe_state};
+    enum clp_selection outcome = clp_probe_copies_select(recorder, code, selected, &copying, reason);
+
+    if (outcome == CLP_SELECTION_DONE && selected->function != CLP_UNSELECTED) {
+        const struct clp_selected *copy = owner((PyCodeObject *)selected->copy);
+        clp_counted_begin(recorder, copy->counted, selected->copy, copy->function, &copy->shape);
+    }
+    return outcome;
 }
 
 static bool start(struct clp_recorder *recorder)
@@ -119,13 +124,20 @@ static bool start(struct clp_recorder *recorder)
         return false;
     }
     recorder->probe_state = PyType_FromSpec(&counter_spec);
-    return recorder->probe_state != NULL;
+    if (recorder->probe_state == NULL)
+        return false;
+    if (recorder->stack_sampler.engine == NULL)
+        clp_stack_sampler_init(&recorder->stack_sampler, &recorder->engine, &recorder->pages, &recorder->clock);
+    recorder->engine.parts |= CLP_PART_LIGHT;
+    (void)clp_stack_sampler_start(&recorder->stack_sampler); /* without samples there are no times; hits are as ever */
+    return true;
 }
 
 static void stop(struct clp_recorder *recorder)
 {
     PyObject *type = recorder->probe_state;
 
+    clp_stack_sampler_stop(&recorder->stack_sampler);
     recorder->probe_state = NULL;
     Py_XDECREF(type);
 }
@@ -201,6 +213,8 @@ void clp_counting_look(struct clp_recorder *recorder)
     if (engine->counted == NULL || running.failed ||
         clp_ways_settle(engine->counted, running.items, running.count) != CLP_OK)
         engine->lost = true;
+    if (engine->counted != NULL)
+        clp_stack_sampler_settle(&recorder->stack_sampler, engine->counted);
     clp_mem_free(&recorder->mem, running.items, running.room, sizeof *running.items);
 }
 

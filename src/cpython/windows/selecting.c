@@ -185,7 +185,7 @@ static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, 
     if (selected->text == CLP_TEXT_NONE) /* the probes needed no text */
         selected->text = text;
     if (selected->counted != NULL)
-        selected->counted->ways->function = selected->function;
+        clp_counted_begin(selected->recorder, selected->counted, selected->code, selected->function, &selected->shape);
     selected->audience = window->recorder->views.audiences[selected->function];
     if (selected->compiler != NULL)
         window->recorder->engine.functions.items[selected->function].compiler = selected->compiler;

@@ -5,6 +5,7 @@
 
 #include "os/clock.h"
 #include "engine/engine_state.h"
+#include "engine/stack_samples.h"
 #include "timeline/history.h"
 #include "live.h"
 #include "base/status.h"
@@ -36,6 +37,12 @@ struct clp_live_call {
     struct clp_call *made;       /* in the reader's engine; NULL: its parent or its function is not in the file */
 };
 
+/* A calling context that samples have met. */
+struct clp_live_sampled_call {
+    const struct clp_sampled_call *from; /* in the copy */
+    struct clp_call *made;               /* in the reader's engine; NULL: as above */
+};
+
 /* An array of the reader that grows. */
 struct clp_live_list {
     void *items;
@@ -53,10 +60,11 @@ struct clp_live_reader {
     const struct clp_live_header *header;
     struct clp_live_list places;    /* struct clp_live_place */
     struct clp_live_list texts;     /* struct clp_live_text */
-    struct clp_live_list blocks;    /* struct clp_block *, ascending */
+    struct clp_live_list blocks;    /* struct clp_block *, ascending; then those of live_samples.c, in the reader's memory */
     struct clp_live_list bases;     /* struct clp_block *, counters that are subtracted */
     struct clp_live_list in_flight; /* struct clp_live_in_flight */
     struct clp_live_list calls;     /* struct clp_live_call, ascending by id */
+    struct clp_live_list sampled;   /* struct clp_live_sampled_call, ascending by id */
     const char *command;
     char *leaks; /* the last record of leaks, in the copy; NULL: there is none */
     size_t leak_bytes;

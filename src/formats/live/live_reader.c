@@ -6,6 +6,7 @@
 #include "live_calls.h"
 #include "live_lines.h"
 #include "live_profile.h"
+#include "live_samples.h"
 #include "live_threads.h"
 #include "live_ways.h"
 #include <string.h>
@@ -291,7 +292,7 @@ static clp_status each_area(struct clp_live_reader *reader, enum clp_area_kind k
             struct clp_area *area = (void *)at;
             if (area->kind == CLP_AREA_NONE)
                 break;
-            if (area->kind > CLP_AREA_WAYS || area->class < CLP_POOL_LEAST_CLASS ||
+            if (area->kind > CLP_AREA_LAST || area->class < CLP_POOL_LEAST_CLASS ||
                 area->class >= CLP_POOL_CLASSES || (size_t)1 << area->class > left)
                 return refuse(reader, CLP_CORRUPT, area, "counters that cannot be");
             if (area->kind == (uint32_t)kind)
@@ -316,7 +317,9 @@ static clp_status take_calls(struct clp_live_reader *reader)
         status = each_area(reader, CLP_AREA_CALL_SUM, clp_live_take_call_sum);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_CALL_BASE, clp_live_take_call_base);
-    return status;
+    if (status == CLP_OK)
+        status = each_area(reader, CLP_AREA_SAMPLED_CALLS, clp_live_take_sampled_calls);
+    return status == CLP_OK ? clp_live_make_sampled_calls(reader) : status;
 }
 
 static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
@@ -343,6 +346,8 @@ static clp_status read_all(struct clp_live_reader *reader, uint64_t now,
         status = each_area(reader, CLP_AREA_THREAD, clp_live_take_thread);
     if (status == CLP_OK)
         status = each_area(reader, CLP_AREA_TENSORS, clp_live_take_tensors);
+    if (status == CLP_OK) /* after the threads, which search among the copy's blocks */
+        status = each_area(reader, CLP_AREA_SAMPLES, clp_live_take_samples);
     if (status != CLP_OK)
         return status;
     clp_live_take_costs(reader);
@@ -364,6 +369,7 @@ static void clear_reader(struct clp_live_reader *reader)
     clear_list(reader, &reader->bases, sizeof(struct clp_block *));
     clear_list(reader, &reader->in_flight, sizeof(struct clp_live_in_flight));
     clear_list(reader, &reader->calls, sizeof(struct clp_live_call));
+    clear_list(reader, &reader->sampled, sizeof(struct clp_live_sampled_call));
     clp_view_clear(&reader->view, 0);
     clp_views_clear(&reader->views);
     clp_engine_clear(&reader->engine);

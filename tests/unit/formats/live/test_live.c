@@ -11,6 +11,7 @@
 #include "os/proc.h"
 #include "engine/reaping.h"
 #include "engine/resident.h"
+#include "engine/stack_samples.h"
 #include "snapshots.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -321,6 +322,42 @@ static void take_file(struct clp_buf *bytes)
     cr_assert_eq(clp_file_read("x.live", SIZE_MAX, bytes, &fault), CLP_OK);
 }
 
+/* Samples of the functions that `record` has added, in which they call each other. */
+static void sample(struct fixture *fixture, struct clp_stack_samples *samples)
+{
+    const struct clp_sampled_line stack[] = {{1, 1}, {0, 1}, {1, 2}, {0, 2}};
+
+    clp_stack_samples_init(samples, &fixture->engine);
+    for (uint32_t i = 0; i < 2; i++)
+        cr_assert_eq(clp_stack_samples_make(samples, i), CLP_OK);
+    clp_stack_samples_add(samples, stack, 4, 1000, true);
+    clp_stack_samples_add(samples, stack + 1, 3, 500, false);
+}
+
+/* Samples that nobody has settled yet count as if somebody had. */
+Test(live, samples_count)
+{
+    struct fixture fixture;
+    struct clp_stack_samples samples;
+    struct clp_mem mem = clp_mem_system();
+    struct clp_buf bytes;
+
+    clp_buf_init(&bytes, &mem);
+    begin(&fixture);
+    uint64_t now = record(&fixture, 0);
+    sample(&fixture, &samples);
+    take_file(&bytes);
+    clp_stack_samples_settle(&samples, fixture.engine.threads);
+    (void)unlink("x.live"); /* the process still has it; readers get the one from before */
+    FILE *file = fopen("x.live", "w");
+    cr_assert_eq(fwrite(clp_buf_text(&bytes), 1, bytes.used, file), bytes.used);
+    (void)fclose(file);
+    clp_buf_clear(&bytes);
+    check_equals_snapshot(&fixture, now);
+    clp_stack_samples_clear(&samples);
+    end(&fixture);
+}
+
 static clp_status decode(const struct clp_buf *bytes, struct test_mem *test)
 {
     struct clp_live_about about;
@@ -343,11 +380,14 @@ static clp_status decode(const struct clp_buf *bytes, struct test_mem *test)
 static void write_and_take(struct clp_buf *bytes)
 {
     struct fixture fixture;
+    struct clp_stack_samples samples;
 
     begin(&fixture);
     (void)record(&fixture, 5);
     note_leaks(&fixture);
+    sample(&fixture, &samples);
     take_file(bytes);
+    clp_stack_samples_clear(&samples);
     end(&fixture);
 }
 

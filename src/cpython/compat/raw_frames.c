@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "raw_frames.h"
+#include <string.h>
+
+#define Py_BUILD_CORE 1 /* for where the parts of a frame lie. Who reads frames checks that first (stack_reader.h) */
+#if CLP_SINCE(14)
+#include <internal/pycore_interpframe_structs.h>
+#elif CLP_SINCE(11)
+#include <internal/pycore_frame.h>
+#endif
+
+#if CLP_HAS_RAW_FRAMES
+
+#if CLP_SINCE(13)
+#define INSTRUCTION instr_ptr
+#define CODE f_executable
+#else
+/* The unit before the next instruction: the one that runs, or the end of its inline cache */
+#define INSTRUCTION prev_instr
+#define CODE f_code
+#endif
+
+/* References on a frame may have marks in the lowest bits since 3.14. */
+#define MARKS (CLP_SINCE(14) ? (uintptr_t)7 : (uintptr_t)0)
+
+#define PART(name) offsetof(struct _PyInterpreterFrame, name)
+#define FITS(name) (PART(name) + sizeof((struct _PyInterpreterFrame *)0)->name <= CLP_RAW_FRAME_BYTES)
+_Static_assert(FITS(CODE) && FITS(previous) && FITS(INSTRUCTION) && FITS(owner), "all is in a frame's first bytes");
+
+/* The list's head is read without its lock. New threads come first, and each is whole before. */
+const PyThreadState *clp_raw_first_thread(PyInterpreterState *interpreter)
+{
+    return PyInterpreterState_ThreadHead(interpreter);
+}
+
+static bool holds_lock(const PyThreadState *address, const PyThreadState *copy)
+{
+#if CLP_SINCE(14)
+    (void)address;
+    return copy->holds_gil != 0;
+#elif CLP_SINCE(13)
+    (void)address;
+    return copy->_status.holds_gil;
+#elif CLP_SINCE(12)
+    (void)address;
+    return copy->_status.active;
+#else
+    (void)copy;
+    return address == _PyThreadState_UncheckedGet(); /* that of whichever thread has the lock */
+#endif
+}
+
+void clp_raw_thread_get(const PyThreadState *address, const PyThreadState *copy, struct clp_raw_thread *thread)
+{
+    *thread = (struct clp_raw_thread){
+        .next = copy->next,
+        .before = copy->prev,
+        .interpreter = copy->interp,
+        .id = copy->id,
+        .number = copy->native_thread_id,
+        .holds_lock = holds_lock(address, copy),
+#if CLP_SINCE(13)
+        .frame_at = &address->current_frame,
+        .place_at = &address->interp,
+        .place = copy->interp,
+#else
+        .frame_at = (const char *)copy->cframe + offsetof(_PyCFrame, current_frame),
+        .place_at = &address->cframe,
+        .place = copy->cframe,
+#endif
+        .top = (const char *)copy->datastack_top,
+    };
+}
+
+/* Since 3.12 each call of the interpreter's loop begins with a frame that the loop has for itself. */
+static bool is_outermost(const char *copy)
+{
+    char owner = copy[PART(owner)];
+#if CLP_SINCE(12)
+    return owner > FRAME_OWNED_BY_FRAME_OBJECT;
+#else
+    return copy[PART(is_entry)] != 0 && owner != FRAME_OWNED_BY_GENERATOR;
+#endif
+}
+
+void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)
+{
+    uintptr_t code;
+
+    memcpy(&code, copy + PART(CODE), sizeof code);
+    memcpy(&frame->previous, copy + PART(previous), sizeof frame->previous);
+    memcpy(&frame->instruction, copy + PART(INSTRUCTION), sizeof frame->instruction);
+    frame->code = (const void *)(code & ~MARKS);
+    frame->outermost = is_outermost(copy);
+}
+
+size_t clp_raw_unit(const void *code, const char *instruction)
+{
+    ptrdiff_t bytes = instruction - (const char *)code - (ptrdiff_t)offsetof(PyCodeObject, co_code_adaptive);
+
+    return bytes == -(ptrdiff_t)sizeof(_Py_CODEUNIT) ? 0 : (size_t)bytes / sizeof(_Py_CODEUNIT);
+}
+
+#else
+
+const PyThreadState *clp_raw_first_thread(PyInterpreterState *interpreter)
+{
+    (void)interpreter;
+    return NULL;
+}
+
+void clp_raw_thread_get(const PyThreadState *address, const PyThreadState *copy, struct clp_raw_thread *thread)
+{
+    (void)address;
+    (void)copy;
+    memset(thread, 0, sizeof *thread);
+}
+
+void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)
+{
+    (void)copy;
+    memset(frame, 0, sizeof *frame);
+}
+
+size_t clp_raw_unit(const void *code, const char *instruction)
+{
+    (void)code;
+    (void)instruction;
+    return SIZE_MAX;
+}
+
+#endif
