@@ -21,10 +21,6 @@ const struct clp_tracer *clp_tracer_named(const char *name)
         if (strcmp(clp_tracers[i]->name, name) == 0)
             return clp_tracers[i];
     }
-#if CLP_HAS_PROBES
-    if (strcmp(clp_tracer_light.name, name) == 0)
-        return &clp_tracer_light;
-#endif
     PyErr_Format(PyExc_ValueError, "CPython %d.%d has no tracer '%s'", PY_MAJOR_VERSION,
                  PY_MINOR_VERSION, name);
     return NULL;
