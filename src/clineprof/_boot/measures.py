@@ -18,7 +18,7 @@ _SUFFIX = {"ns": "_ns", "bytes": "_bytes", "count": ""}
 
 
 def is_light(meta):
-    """Did few events read the clock and memory in the run, or in one of those that are summed?"""
+    """Are times estimates in the run, or in one of those that are summed?"""
     return "light" in (meta.get("tracer") or "")
 
 
