@@ -9,7 +9,7 @@ import statistics
 
 from environment import HERE, output_of
 from tables import Table
-from variants import execute, light_clock
+from variants import execute
 
 FOLDER = os.path.join(HERE, "truth")
 # {name: (file, how many loops take some ten milliseconds)}. In so short a run the system seldom gives the processor to
@@ -27,9 +27,6 @@ def measure(base, variants, options, say):
     """Returns {case: {"truth" or variant: [(shares, truth), ..]}}, and notes about runs that failed. Shares and truth
     are lists: the share of all marked lines, or the share of each if the truth has one for each."""
     shares, notes = {}, []
-    chosen = variants[1:]
-    if any(variant.name == "probe" for variant in chosen):
-        chosen = [*chosen, light_clock(base)]
     for name, (file, count) in CASES.items():
         say(f"truth: {name}")
         path = os.path.join(FOLDER, file)
@@ -39,7 +36,7 @@ def measure(base, variants, options, say):
         for _ in range(options.slow_rounds):
             truth = [float(share) for share in output_of(base, path, "truth", size).split()]
             columns["truth"].append((truth, truth))
-            for variant in chosen * RUNS:
+            for variant in variants[1:] * RUNS:
                 measure_one(columns, notes, name, variant, path, args, truth)
     return shares, notes
 

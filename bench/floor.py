@@ -14,7 +14,7 @@ BUILDS = {"no clock": "no_clock", "hits alone": "hits_alone"}
 
 def measure(base, options, say):
     """Returns the runs of the programs, as slowdown.measure does, and the two readings of the clock in nanoseconds."""
-    chosen = [ways.bare(base), ways.clineprof(base, None, memory=False, label="exact"), ways.light_clock(base)]
+    chosen = [ways.bare(base), ways.clineprof(base, None, memory=False, label="exact")]
     for label, name in BUILDS.items():
         say(f"floor: building {label}")
         chosen.append(ways.clineprof(base, None, memory=False, label=label, launcher=built(base, name)))
@@ -43,9 +43,9 @@ def clock_readings():
 
 def tables(runs, clocks, options):
     alone, within = clocks
-    names = ["bare", "exact", "light", *BUILDS]
+    names = ["bare", "exact", *BUILDS]
     text = (f"Time against the bare interpreter, the quickest runs. A reading of the clock takes {alone} ns alone, one behind the "
-            f"other, and adds {within} ns to other work. Light: with --clock light. No clock: an addition in place of the "
+            f"other, and adds {within} ns to other work. No clock: an addition in place of the "
             "reading. Hits alone: usual events count hits and nothing else.")
     yield Table("Floor", text, ["program", "bare, s", *names[1:]],
                 [slowdown.slowdown_row(name, columns, names, min) for name, columns in runs.items()],

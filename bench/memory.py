@@ -27,7 +27,6 @@ def all_ways(base):
     return [ways.bare(base),
             ways.clineprof(base, None, False, "time"),
             ways.clineprof(base, None, True, "time+memory"),
-            ways.clineprof(base, None, True, "light+memory", ["--clock", "light"]),
             ways.clineprof(base, None, True, "--heap", ["--heap"]),
             ways.clineprof(base, None, True, "every block", ["--heap", "--heap-interval=1"]),
             ways.tracemalloc(base)]
@@ -41,8 +40,8 @@ def peers(base):
 def tables(runs, options):
     if not runs["full"]:
         return
-    header = ["program", "bare, s", "time", "time+memory", "memory beside time alone", "time+memory, light clock",
-              "--heap", "every block", "tracemalloc"]
+    header = ["program", "bare, s", "time", "time+memory", "memory beside time alone", "--heap", "every block",
+              "tracemalloc"]
     yield Table("Memory", "Time of the program's work against the bare interpreter, medians; "
                 "memory beside time alone is time+memory against time.", header,
                 [full_row(name, columns) for name, columns in runs["full"].items()],
@@ -62,7 +61,7 @@ def full_row(name, columns):
 
     return [name, seconds(middle["bare"]), against("time"), against("time+memory"),
             against("time+memory", "time"),
-            *map(against, ("light+memory", "--heap", "every block", "tracemalloc"))]
+            *map(against, ("--heap", "every block", "tracemalloc"))]
 
 
 def beside_row(name, runs):

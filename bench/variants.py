@@ -46,10 +46,6 @@ def clineprof(base, tracer, memory, label=None, more=(), launcher=CKERNPROF):
     return Variant(name, head, profiles.read_clineprof)
 
 
-def light_clock(base):
-    return clineprof(base, None, memory=False, label="light", more=("--clock", "light"))
-
-
 def line_profiler():
     import profiles
     head = [sys.executable, "-m", "kernprof", "-l", "-o", "{out}"]

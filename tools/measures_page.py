@@ -9,12 +9,12 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEEDS = {"times": "", "light": "`--clock light`", "light_memory": "`--clock light`", "cpu": "`--cpu`", "queue": "`--cpu`", "called": "`--native`",
+NEEDS = {"times": "", "light": "`--clock light`", "cpu": "`--cpu`", "queue": "`--cpu`", "called": "`--native`",
          "io": "`--io`", "faults": "`--counters faults`", "switches": "`--counters switches`", **dict.fromkeys(["counter%d" % n for n in (1, 2, 3, 4)], "`clineprof.counter`"),
          **dict.fromkeys(["device%d" % n for n in (1, 2, 3, 4)], "`--tensors`"), "device_time": "`--cuda`",
          "memory": "", "heap": "`--heap` or `--leaks`",
          "native": "`--heap=native`"}
-OF_MEMORY = "memory", "light_memory", "heap", "native"
+OF_MEMORY = "memory", "heap", "native"
 RANGE = {False: "0 to 2⁶⁴-1", True: "-2⁶³ to 2⁶³-1"}
 UNIT = {"ns": "ticks", "bytes": "bytes", "count": ""}
 

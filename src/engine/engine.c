@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine.h"
 #include "garbage.h"
-#include "light.h"
 #include "suspended.h"
 #include "threads.h"
 
@@ -36,10 +35,9 @@ void clp_engine_clear(struct clp_engine *engine)
 
 /* ---- intervals and stays ---- */
 
-/* `largest` is how much of the change was seen at once. */
-static void note_rss_change(struct clp_rss_cell *cell, int64_t change, int64_t seen)
+static void note_rss_change(struct clp_rss_cell *cell, int64_t change)
 {
-    int64_t size = seen < 0 ? -seen : seen;
+    int64_t size = change < 0 ? -change : change;
     int64_t largest = cell->largest < 0 ? -cell->largest : cell->largest;
 
     if (change > 0)
@@ -47,7 +45,7 @@ static void note_rss_change(struct clp_rss_cell *cell, int64_t change, int64_t s
     else
         cell->released -= change;
     if (size > largest)
-        cell->largest = seen;
+        cell->largest = change;
 }
 
 static bool on_line(const struct clp_thread *thread)
@@ -99,12 +97,10 @@ static INLINE void end_stay(struct clp_thread *thread)
     int64_t ticks = (int64_t)(thread->last - top->start);
     int64_t correction = clp_engine_whole_ticks(thread->correction - top->start_correction);
     top->carried += ticks > correction ? (uint64_t)(ticks - correction) : 0;
-    if ((int64_t)top->carried > cell->max && clp_light_knows_longest(thread, top->carried))
+    if ((int64_t)top->carried > cell->max)
         cell->max = (int64_t)top->carried;
-    if (thread->rss != top->start_rss) {
-        int64_t change = thread->rss - top->start_rss;
-        note_rss_change(rss_cell(top), change, change - (thread->light.memory.shared - top->start_shared));
-    }
+    if (thread->rss != top->start_rss)
+        note_rss_change(rss_cell(top), thread->rss - top->start_rss);
 }
 
 static inline void begin_line(struct clp_thread *thread, struct clp_cell *cell)
@@ -279,7 +275,6 @@ struct clp_activation *clp_engine_enter(struct clp_thread *thread, uint32_t func
 {
     struct clp_engine *engine = thread->engine;
 
-    clp_light_settle(thread, now);
     /* a generator that was collected while suspended told nobody; its frame's address may be used again */
     if (frame != NULL && engine->suspended.count != 0 &&
         engine->functions.items[function].generator)
@@ -296,7 +291,6 @@ static void leave(struct clp_thread *thread, uint64_t now, struct clp_cost cost,
 {
     struct clp_activation *top = thread->top;
 
-    clp_light_settle(thread, now);
     if (CLP_UNLIKELY(top == thread->stack))
         return;
     if (CLP_UNLIKELY(top->suspended != NULL))
@@ -314,7 +308,6 @@ void clp_engine_last_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
     struct clp_cost cost = thread->last_line;
 
-    clp_light_settle(thread, now);
     if (clp_engine_find_cell(thread, line) == CLP_NO_CELL)
         cost.before = 0;
     else if (!on_line(thread)) /* the interval that ends is the line's own, so the line is charged a line event */
@@ -354,7 +347,6 @@ void clp_engine_suspend(struct clp_thread *thread, uint64_t now)
     const struct clp_activation *top = thread->top;
     const struct clp_cost cost = thread->suspend;
 
-    clp_light_settle(thread, now);
     if (CLP_UNLIKELY(top == thread->stack))
         return;
     struct clp_suspended *record = top->suspended != NULL ? top->suspended : new_record(thread);
@@ -426,7 +418,6 @@ static struct clp_activation *go_on(struct clp_thread *thread, uint32_t function
 struct clp_activation *clp_engine_resume(struct clp_thread *thread, uint32_t function,
                                          const void *frame, uint64_t now)
 {
-    clp_light_settle(thread, now);
     drop_stale(thread, frame, now);
     return go_on(thread, function, frame, now, thread->resume);
 }
@@ -435,7 +426,6 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
 {
     const struct clp_activation *top = thread->top;
 
-    clp_light_settle(thread, now);
     if (top == thread->stack) {
         end_interval(thread, now - thread->stopped);
         return false;
@@ -453,7 +443,6 @@ bool clp_engine_take_down(struct clp_thread *thread, struct clp_suspended *place
 struct clp_activation *clp_engine_put_back(struct clp_thread *thread,
                                            const struct clp_suspended *place, uint64_t now)
 {
-    clp_light_settle(thread, now);
     struct clp_activation *top =
         go_in(thread, place->function, place->frame, now, (struct clp_cost){0});
 
@@ -479,7 +468,6 @@ struct clp_activation *clp_engine_align(struct clp_thread *thread, uint32_t func
 {
     struct clp_activation *at = thread->top;
 
-    clp_light_settle(thread, now);
     while (at != thread->stack && (at->frame != frame || at->block->function != function))
         at--;
     if (at == thread->stack) {

@@ -52,7 +52,7 @@
 #define CLP_ENGINE_H
 
 #include "engine_state.h"
-#include "light.h"
+#include "hot.h"
 #include "os/pages.h"
 
 void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_pages *pages);
@@ -105,7 +105,6 @@ static inline bool clp_engine_left_last(const struct clp_thread *thread, const v
 static inline void clp_engine_stand_still(struct clp_thread *thread, uint64_t ticks)
 {
     thread->stopped += ticks;
-    thread->light.read += ticks;
 }
 
 /* Takes the body on top off the stack as if it were suspended, and describes it in *place. What the body has
@@ -125,7 +124,6 @@ void clp_engine_line_special(struct clp_thread *thread, size_t place, uint64_t a
 static inline void clp_engine_line(struct clp_thread *thread, int32_t line, uint64_t now)
 {
     uint32_t cell = clp_engine_find_cell(thread, line);
-    clp_light_settle(thread, now);
     uint64_t at = now - thread->stopped;
 
     if (CLP_LIKELY(cell != CLP_NO_CELL) &&

@@ -104,7 +104,6 @@ struct clp_activation {
     uint64_t start;
     int64_t start_correction;
     int64_t start_rss;
-    int64_t start_shared; /* the thread's light.memory.shared then */
     uint64_t carried;                     /* ticks of this execution before a suspension */
     uint64_t entered;                     /* when the body was entered or resumed */
     int64_t entered_correction;
@@ -147,75 +146,6 @@ struct clp_tensor_use {
     int64_t base[CLP_DEVICES];     /* the balance when that line sent them .. */
     uint64_t high[CLP_DEVICES];    /* .. and the most by which it was exceeded since, as they have seen it */
     struct clp_tensor_mark marks[CLP_TENSOR_MARKS]; /* of the activation at depth n: [n % CLP_TENSOR_MARKS] */
-};
-
-enum clp_light_kind { CLP_LIGHT_LINE, CLP_LIGHT_ENTER, CLP_LIGHT_LAST_LINE, CLP_LIGHT_LEAVE, CLP_LIGHT_SUSPEND,
-                      CLP_LIGHT_RESUME, CLP_LIGHT_KINDS };
-
-/* What an event of each kind costs more that reads the clock, outside its readings. 1/256 ticks. */
-struct clp_light_costs {
-    int64_t more[CLP_LIGHT_KINDS];
-};
-
-/* What a ticker publishes. Atomic. */
-struct clp_light_ticks {
-    uint64_t last;  /* the time of the last tick; CLP_LIGHT_NO_TICKS: there are none */
-    uint64_t apart; /* most of what may lie between two of them */
-};
-
-#define CLP_LIGHT_NO_TICKS 0
-#define CLP_LIGHT_READ_NEXT 1 /* in place of the tick that a thread has seen: its next event reads the clock */
-
-/* What a thread keeps of memory where few events read it (light_memory.h). Bytes have their sign: growth is positive. */
-struct clp_light_memory {
-    bool known;    /* it was when the interval that runs began */
-    bool wanted;   /* the event that runs reads it, however short the interval that ends is */
-    bool sampled;  /* the interval that ends was timed as one of a burst */
-    bool changes;  /* it has changed since the last tick that the thread met .. */
-    bool changed;  /* .. and between that one and the one before. A burst that began right where a change was seen would
-                    * meet what usually follows it */
-    uint64_t random; /* state of the generator (base/random.h) */
-    int64_t open;  /* bytes that changed before this burst, less what its lines got for them so far */
-    int64_t next;  /* bytes that have changed since then; the next burst is about them */
-    int64_t due;   /* what earlier bursts left */
-    int64_t lost;  /* what was left when reading began anew */
-    int64_t shared; /* what all lines got of all this */
-    uint64_t most; /* bytes of the largest of the latest changes that stayed open */
-    uint64_t seen[2]; /* bytes grown and released in this burst .. */
-    double usual[2]; /* .. and in those of late that saw a change, on average */
-    uint64_t burst;  /* when it began, by the clock itself; 0: there was none */
-    int64_t intervals; /* of it, with those before it that are timed .. */
-    uint64_t length; /* .. and their ticks */
-    double usual_length; /* ticks of such an interval, on average of the latest bursts */
-    uint64_t met;    /* ticks that the line which a tick has met usually lasts */
-    /* What events were charged that are not of the burst, and those of the burst: so many there were, also where the thread
-     * waited for a processor meanwhile. 1/256 ticks. */
-    int64_t between, within;
-    double usual_between, usual_within; /* on average of the latest bursts */
-    double times;    /* so many events there were before this burst for each of its own */
-    int64_t charged; /* the thread's charges when the last event that read the clock began, or ended */
-};
-
-/* What a thread keeps where not each event reads the clock (light.h). Times by the clock itself, and ticks. */
-struct clp_light {
-    uint8_t on;     /* not 0: it is so */
-    bool timed;     /* the interval that runs is timed: the thread's own clock goes */
-    bool reads;     /* an event that takes part has read the clock, and is not done .. */
-    bool times;     /* .. and the interval that begins with it is timed in any case */
-    bool long_enough; /* the interval that ends is long enough to read memory after it, or something else .. */
-    bool wants;     /* .. and the event does so, as nothing else is out of the ordinary */
-    uint64_t tick;  /* the last tick, as far as the thread has seen; or CLP_LIGHT_READ_NEXT */
-    const struct clp_light_ticks *ticks;
-    int64_t first;  /* so many intervals are timed in any case */
-    uint64_t seen;  /* the last tick that an interval which is not timed has met, or followed */
-    uint64_t open;  /* time in such intervals that no line has been given: it counts for the line that the next tick meets */
-    uint64_t read;  /* when the clock was read last */
-    uint64_t last;  /* the thread's `last` at that reading: tells intervals apart */
-    uint64_t length; /* what the interval that runs counts, as far as it is known */
-    uint64_t long_line, long_stay; /* such lines are timed at each visit; a stay was so long if it counts so much */
-    uint64_t inside; /* from the first to the last reading of events that read the clock */
-    struct clp_light_memory memory;
-    struct clp_light_cell outside;
 };
 
 /* A thread's counters. Thread and stack come from the pool, so that a reader of the pool's chunks finds the
@@ -267,7 +197,6 @@ struct clp_thread {
     uint32_t tallied; /* used by tracers: what `tallies` are about */
     int number; /* used by tracers: the system's number of the thread */
     struct clp_tensor_use tensors;
-    struct clp_light light;
     struct clp_thread_use use; /* used by tracers: what the system said of the thread */
     uint64_t use_at; /* when `use` was asked for */
     struct clp_ranges *ranges; /* used by tracers: owned; NULL: it has none */
@@ -323,8 +252,6 @@ struct clp_engine {
     /* Every event takes the slow way, as if something was read for it: */
     bool logs_lines; /* its line is logged */
     bool has_ranges; /* ranges follow it */
-    struct clp_light light; /* what new threads begin with */
-    struct clp_light_costs light_costs;
     uint64_t wait_noise; /* ticks of waiting that a read may be wrong by */
     int64_t rss;       /* resident bytes at the last read of any thread */
     bool knows_rss;    /* has any thread read yet? */

@@ -8,16 +8,8 @@
 /* Sets what events cost. Call it before the first event. All costs are 0 until then. */
 void clp_engine_set_costs(struct clp_engine *engine, const struct clp_costs *costs);
 
-/* Sets what events cost that read the clock where others do not, which cost `costs` (light.h). The pace of `reading` tells
- * how long these events would take when `costs` were measured. */
-void clp_engine_set_reading_costs(struct clp_engine *engine, const struct clp_costs *reading,
-                                  const struct clp_costs *costs);
-
 /* Gives a new thread the engine's costs. */
 void clp_engine_begin_costs(struct clp_thread *thread);
-
-/* Lets the thread's own clock go, or stand still but for ticks (light.h). */
-void clp_engine_time(struct clp_thread *thread, bool timed);
 
 /* Adds to a signed sum. Numbers from a damaged live file may not fit into it: the sum is then wrong, but no
  * behaviour is undefined. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "garbage.h"
-#include "light.h"
 #include "waiting.h"
 
 /* The self time of the cell on top, with the interval that has not ended. */
-static uint64_t self_until(struct clp_thread *thread, uint64_t now)
+static uint64_t self_until(const struct clp_thread *thread, uint64_t now)
 {
-    clp_light_settle(thread, now);
     return thread->top->cell->self + clp_engine_since_last(thread, now);
 }
 
@@ -22,7 +20,6 @@ void clp_garbage_begin(struct clp_engine *engine, struct clp_thread *thread, uin
     *collection = (struct clp_collection){.running = true, .thread = thread, .start = now};
     if (thread == NULL)
         return;
-    clp_light_time_rest(thread, now);
     collection->depth = depth_of(thread);
     collection->cell = thread->top->cell;
     collection->self = self_until(thread, now);

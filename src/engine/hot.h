@@ -28,34 +28,15 @@ static inline size_t clp_engine_line_index(const struct clp_activation *activati
     return (size_t)(activation->cell - activation->block->cells);
 }
 
-/* How many ticks must pass in a thread before memory, processor time or a tally is read. */
-static inline uint64_t clp_engine_least_span(const struct clp_engine *engine)
-{
-    uint64_t span = engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
-
-    return span < engine->tally_span ? span : engine->tally_span;
-}
-
 /* How many ticks must pass in a thread before an event takes the slow way. */
 static inline uint64_t clp_engine_read_span(const struct clp_engine *engine)
 {
-    uint64_t span = clp_engine_least_span(engine);
+    uint64_t span = engine->rss_span < engine->cpu_span ? engine->rss_span : engine->cpu_span;
 
-    if (engine->logs_lines || engine->has_ranges || engine->light.on)
+    if (engine->logs_lines || engine->has_ranges)
         return 0;
+    span = span < engine->tally_span ? span : engine->tally_span;
     return span < engine->pace_span ? span : engine->pace_span;
-}
-
-/* How many ticks have passed by the clock itself since an event that has just read it. */
-static inline uint64_t clp_engine_since_event(const struct clp_thread *thread, uint64_t now)
-{
-    return thread->light.on ? now - thread->light.read : clp_engine_since_last(thread, now);
-}
-
-/* How long the interval that ends at `now` is by the clock itself, for the slow ways. Ticks. */
-static inline uint64_t clp_engine_length(const struct clp_thread *thread, uint64_t now)
-{
-    return thread->light.on ? thread->light.length : clp_engine_since_last(thread, now);
 }
 
 /* Tells all threads of a change of the spans. */
@@ -94,16 +75,6 @@ static inline int32_t clp_engine_current_line(const struct clp_thread *thread)
     return top->block->map->lines[clp_engine_line_index(top)];
 }
 
-/* Notes how long an execution lasted, less what its events cost. For an event that reads no clock the compiler knows that
- * `ticks` is 0, and leaves this out. */
-static inline __attribute__((always_inline)) void clp_engine_note_longest(struct clp_cell *cell, int64_t ticks, int64_t cost)
-{
-    if (__builtin_constant_p(ticks == 0) && ticks == 0)
-        return;
-    if (ticks - cost > cell->max)
-        cell->max = ticks - cost;
-}
-
 /* A line begins in the body on top, at `at` on the thread's own clock. The line's cell lies `place` bytes
  * behind the start of the function's block. Fails where the stay that ends is not plain (engine.h). */
 static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place, uint64_t at)
@@ -115,7 +86,8 @@ static inline bool clp_engine_line_plain(struct clp_thread *thread, size_t place
         return false;
     int64_t ticks = (int64_t)(at - thread->last);
     cell->self += (uint64_t)ticks;
-    clp_engine_note_longest(cell, ticks, thread->line_ticks);
+    if (ticks - thread->line_ticks > cell->max)
+        cell->max = ticks - thread->line_ticks;
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
     thread->last = at;
@@ -151,7 +123,6 @@ static inline void clp_engine_make_special(struct clp_thread *thread)
     top->start = thread->last;
     top->start_correction = thread->correction - (has_line_event ? thread->line_cost : 0);
     top->start_rss = thread->last_rss;
-    top->start_shared = thread->light.memory.shared;
 }
 
 /* Where the cell of the line on top lies in its block; 0 outside all lines. */
@@ -315,8 +286,8 @@ clp_engine_end_plain(struct clp_thread *thread, uint64_t at, int64_t cost, int64
     if (cell->open != 0) {
         cell->nested -= ticks;
         cell->nested_correction -= cost + thread->line_cost;
-    } else {
-        clp_engine_note_longest(cell, ticks, cost_ticks);
+    } else if (ticks - cost_ticks > cell->max) {
+        cell->max = ticks - cost_ticks;
     }
     if (thread->usage > cell->usage)
         cell->usage = thread->usage;
@@ -417,7 +388,6 @@ clp_engine_resume_plain(struct clp_thread *thread, struct clp_block *block, uint
     top->start = thread->last;
     top->start_correction = thread->correction;
     top->start_rss = thread->last_rss;
-    top->start_shared = thread->light.memory.shared;
     top->before = 0;
     top->carried = record->carried;
     top->suspended = record;

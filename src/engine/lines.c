@@ -230,15 +230,6 @@ static void merge_peaks(struct clp_device_cell *into, const struct clp_device_ce
             into->tensors[i].peak = from->tensors[i].peak;
 }
 
-static void merge_light(struct clp_light_cell *into, const struct clp_light_cell *from)
-{
-    into->timed += from->timed;
-    if (from->timed != 0)
-        into->usual = from->usual;
-    into->squares += from->squares;
-    into->memory_squares += from->memory_squares;
-}
-
 static void merge_devices(struct clp_device_cell *into, const struct clp_device_cell *from)
 {
     for (size_t i = 0; i < CLP_DEVICES; i++) {
@@ -271,7 +262,7 @@ void clp_block_merge(struct clp_block *into, const struct clp_block *from)
         if (into->devices != NULL && from->devices != NULL)
             merge_devices(&into->devices[i], &from->devices[i]);
         if (into->light != NULL && from->light != NULL)
-            merge_light(&into->light[i], &from->light[i]);
+            into->light[i].squares += from->light[i].squares;
     }
 }
 
@@ -312,13 +303,6 @@ static void subtract_tallies(struct clp_tally_cell *from, const struct clp_tally
         from->sums[i] -= base->sums[i];
 }
 
-static void subtract_light(struct clp_light_cell *from, const struct clp_light_cell *base)
-{
-    from->timed -= base->timed;
-    from->squares -= base->squares;
-    from->memory_squares -= base->memory_squares;
-}
-
 static void subtract_devices(struct clp_device_cell *from, const struct clp_device_cell *base)
 {
     for (size_t i = 0; i < CLP_DEVICES; i++) {
@@ -350,7 +334,7 @@ void clp_block_subtract(struct clp_block *from, const struct clp_block *base)
         if (from->devices != NULL && base->devices != NULL)
             subtract_devices(&from->devices[i], &base->devices[i]);
         if (from->light != NULL && base->light != NULL)
-            subtract_light(&from->light[i], &base->light[i]);
+            from->light[i].squares -= base->light[i].squares;
     }
 }
 

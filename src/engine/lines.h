@@ -11,7 +11,7 @@
  *              tallies[line_count]  tallies         CLP_PART_TALLIES
  *              called[line_count]   callees (called.h)  CLP_PART_CALLED
  *              devices[line_count]  tensors and devices (devices.h)  CLP_PART_DEVICES
- *              light[line_count]    readings of the clock (light.h)  CLP_PART_LIGHT
+ *              light[line_count]    errors of estimated times  CLP_PART_LIGHT
  *
  * The last ones are there only in blocks that were made when something was to be counted in them.
  *
@@ -130,13 +130,9 @@ struct clp_device_cell {
     uint64_t launches; /* number of these kernels and copies */
 };
 
-/* How well the self time and the memory of a line are known where not each event reads the clock. */
+/* How well the self time of a line is known where it is an estimate. */
 struct clp_light_cell {
-    uint32_t timed; /* intervals that were timed */
-    uint32_t usual; /* ticks of such intervals in 1/8, the newest counting most */
-    bool is_long;   /* it is timed at each visit. A line that changed its mind often would be counted as both */
-    double squares; /* of what the line got at each tick, as far as it is not known */
-    double memory_squares; /* of the bytes that it got though they may be other lines' */
+    double squares; /* of the ticks by which its parts may be wrong: their root is the standard error */
 };
 
 /* What a block may have besides times. */

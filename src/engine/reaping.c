@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reaping.h"
 #include "engine.h"
-#include "light_memory.h"
 #include "threads.h"
 
 struct clp_thread *clp_engine_ended_of(struct clp_engine *engine, uint32_t group)
@@ -52,8 +51,6 @@ void clp_engine_reap(struct clp_engine *engine)
             return;
         into->correction += thread->correction;
         into->stopped += thread->stopped;
-        into->light.open += thread->light.open;
-        into->light.memory.due += clp_light_memory_left(thread);
         into->reads += thread->reads;
         into->others_grown += thread->others_grown;
         into->others_released += thread->others_released;

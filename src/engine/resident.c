@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "resident.h"
 #include "hot.h"
-#include "light_memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,6 @@ void clp_engine_begin_rss(struct clp_thread *thread, int64_t rss)
     engine->knows_rss = true;
     set_rss(thread, rss, rss);
     thread->last_rss = rss;
-    thread->light.memory.known = true;
     thread->read_span = clp_engine_read_span(engine);
 }
 
@@ -67,11 +65,6 @@ uint64_t clp_read_cost_of(struct clp_read_cost *cost, uint64_t ticks)
 
 static void take_rss(struct clp_thread *thread, int64_t rss, int64_t own)
 {
-    if (thread->light.on) {
-        if (own != 0)
-            clp_engine_make_special(thread); /* before its line gets a share */
-        own = clp_light_memory_take(thread, own);
-    }
     set_rss(thread, rss, own);
     if (thread->rss != thread->last_rss)
         clp_engine_make_special(thread);
@@ -121,7 +114,7 @@ static int64_t take_part(struct clp_thread *thread, struct clp_rss_change *chang
 
     *others -= llabs(taken);
     thread->engine->others -= taken;
-    if (thread->top == thread->stack && !thread->light.on) { /* else the lines before it may have done it */
+    if (thread->top == thread->stack) {
         change->idle += taken;
         return 0;
     }
@@ -166,8 +159,6 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
     engine->rss = rss;
     engine->knows_rss = true;
     engine->open_count = 0;
-    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next) {
+    for (struct clp_thread *thread = engine->threads; thread != NULL; thread = thread->next)
         thread->changes = engine->changes;
-        clp_light_memory_forget(thread);
-    }
 }

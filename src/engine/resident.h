@@ -8,9 +8,7 @@
  * itself (struct clp_rss_bounds). The rest stays open for threads whose last read lies further back, because
  * they may have done it. What no thread takes is counted as a change by other threads. A thread in which
  * nothing selected runs has mostly not read for long, and could take anything. So what it takes belongs to no
- * other thread, but stays open too.
- *
- * Where few events read memory, see light_memory.h. */
+ * other thread, but stays open too. */
 #ifndef CLP_RESIDENT_H
 #define CLP_RESIDENT_H
 
@@ -31,11 +29,10 @@ void clp_engine_take_up_rss(struct clp_engine *engine, int64_t rss, uint64_t spa
 /* Is memory to be read for an event at `now`? */
 static inline bool clp_engine_wants_rss(const struct clp_thread *thread, uint64_t now)
 {
-    return clp_engine_length(thread, now) >= thread->engine->rss_span || thread->light.memory.wanted;
+    return clp_engine_since_last(thread, now) >= thread->engine->rss_span;
 }
 
-/* Takes a resident size that was read just before an event: while the process had no other thread, or where nothing has
- * changed (clp_engine_is_settled). */
+/* Takes a resident size that was read just before an event, while the process had no other thread. */
 void clp_engine_note_rss(struct clp_thread *thread, int64_t rss);
 
 /* Takes a resident size that was read just before an event, while the process had other threads. `bounds` is

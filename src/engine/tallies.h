@@ -18,7 +18,7 @@ void clp_engine_set_tally_span(struct clp_engine *engine, uint64_t ticks);
 /* Are tallies to be read for an event at `now`? */
 static inline bool clp_engine_wants_tallies(const struct clp_thread *thread, uint64_t now)
 {
-    return clp_engine_length(thread, now) >= thread->engine->tally_span;
+    return clp_engine_since_last(thread, now) >= thread->engine->tally_span;
 }
 
 /* The cell of the line on top, to give it changes now or later; NULL: no line is on top, or its block has no tallies. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "threads.h"
-#include "light.h"
-#include "light_memory.h"
 #include "resident.h"
 #include <string.h>
 
@@ -51,7 +49,6 @@ struct clp_thread *clp_engine_make_thread(struct clp_engine *engine)
         return NULL;
     }
     thread->stack_room = FIRST_STACK_ROOM;
-    thread->light = engine->light;
     clp_engine_begin_costs(thread);
     thread->last_activation = thread->stack + thread->stack_room - 1;
     thread->outside.open = 1;
@@ -71,7 +68,6 @@ struct clp_thread *clp_engine_new_thread(struct clp_engine *engine, uint64_t now
         return NULL;
     }
     thread->last = now;
-    clp_light_begin(thread, now);
     clp_engine_begin_rss(thread, rss);
     thread->gc_outside = engine->gc_before;
     engine->gc_before = (struct clp_gc_cell){0};
@@ -121,11 +117,10 @@ struct clp_block *clp_engine_block(struct clp_thread *thread, uint32_t function)
 static void add_totals(struct clp_engine_totals *totals, const struct clp_thread *thread)
 {
     clp_engine_add_total(&totals->correction, thread->correction);
-    totals->stopped += thread->stopped - thread->light.open; /* the program's own, which waits for a tick */
+    totals->stopped += thread->stopped;
     totals->reads += thread->reads;
     clp_engine_add_total(&totals->others_grown, thread->others_grown);
     clp_engine_add_total(&totals->others_released, thread->others_released);
-    clp_engine_add_total(&totals->left, clp_light_memory_left(thread));
     clp_gc_add(&totals->gc_outside, thread->gc_outside);
 }
 

@@ -51,7 +51,6 @@ struct clp_engine_totals {
     uint64_t stopped;   /* ticks */
     uint64_t reads;
     int64_t others_grown, others_released;
-    int64_t left; /* bytes that no line has where few events read memory (light_memory.h), with their sign */
     struct clp_gc_cell gc_outside;
     struct clp_tensor_cell tensors_outside[CLP_DEVICES]; /* without peaks */
 };
@@ -66,7 +65,6 @@ static inline void clp_engine_copy_clock(struct clp_thread *into, const struct c
     into->stopped = from->stopped;
     into->correction = from->correction;
     into->usage = from->usage;
-    into->light = from->light;
 }
 
 #endif

@@ -481,8 +481,6 @@ static void add_difference(struct clp_engine_totals *sum, const struct clp_engin
     clp_engine_add_total(&sum->others_grown, -base->others_grown);
     clp_engine_add_total(&sum->others_released, now->others_released);
     clp_engine_add_total(&sum->others_released, -base->others_released);
-    clp_engine_add_total(&sum->left, now->left);
-    clp_engine_add_total(&sum->left, -base->left);
     clp_gc_add(&sum->gc_outside, now->gc_outside);
     clp_gc_subtract(&sum->gc_outside, base->gc_outside);
     for (size_t i = 0; i < CLP_DEVICES; i++)

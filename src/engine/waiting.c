@@ -15,7 +15,7 @@ void clp_engine_set_cpu_span(struct clp_engine *engine, uint64_t ticks, uint64_t
 static uint64_t take_open(struct clp_thread *thread, uint64_t at)
 {
     int64_t noise = (int64_t)thread->engine->wait_noise, open = thread->waiting.open;
-    int64_t interval = (int64_t)clp_engine_length(thread, at);
+    int64_t interval = (int64_t)clp_engine_since_last(thread, at);
 
     thread->waiting.open = open < -noise ? -noise : open;
     if (open <= noise)

@@ -25,7 +25,7 @@ static inline struct clp_cpu_cell *clp_waiting_of_top(const struct clp_thread *t
 /* Is processor time to be read for an event at `now`? */
 static inline bool clp_engine_wants_cpu(const struct clp_thread *thread, uint64_t now)
 {
-    return clp_engine_length(thread, now) >= thread->engine->cpu_span;
+    return clp_engine_since_last(thread, now) >= thread->engine->cpu_span;
 }
 
 /* Takes the thread's processor time, read at `at` by the clock itself, just before an event. Ticks. Returns how long

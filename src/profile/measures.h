@@ -30,8 +30,7 @@
  *   kind     NANOS (nanoseconds), BYTES, COUNT
  *   needs    what a run must have recorded: TIMES (every run), LIGHT (--clock light), CPU (--cpu), QUEUE (--cpu where the run queue can be
  *            read), IO (--io), FAULTS and SWITCHES (--counters), COUNTER1 to COUNTER4 (clineprof.counter), DEVICE1
- *            to DEVICE4 (--tensors), DEVICE_TIME (--cuda), MEMORY, LIGHT_MEMORY (memory and --clock light), HEAP
- *            (--heap), NATIVE (--heap=native)
+ *            to DEVICE4 (--tensors), DEVICE_TIME (--cuda), MEMORY, HEAP (--heap), NATIVE (--heap=native)
  *   page     where the HTML page shows it: 0 always, 1 where the screen is wide, 2 among all columns, 3 nowhere
  *   width    of the report's column, in characters
  *   name     for --columns, --sort-by, --measure and --fail-on
@@ -157,8 +156,6 @@
       "what the line added to resident memory, less what it gave back")                                        \
     X(self_increment, int64_t, SUM, BYTES, MEMORY, 2, 12, "self-increment", "Self incr.",                      \
       "increment without the selected functions that the line calls")                                          \
-    X(increment_error, uint64_t, SUM, BYTES, LIGHT_MEMORY, 1, 12, "increment-error", "Incr. error",            \
-      "how far self increment may be off, up or down, because few events read memory (--clock light)")         \
     X(largest, int64_t, MAXABS, BYTES, MEMORY, 2, 12, "largest", "Largest",                                    \
       "the largest single change of resident memory, with its sign")                                           \
     X(allocated, uint64_t, SUM, BYTES, MEMORY, 2, 12, "allocated", "Allocated",                                \
@@ -216,7 +213,6 @@ enum clp_measure_needs { /* from MEMORY on: of memory */
     CLP_NEEDS_DEVICE4,
     CLP_NEEDS_DEVICE_TIME,
     CLP_NEEDS_MEMORY,
-    CLP_NEEDS_LIGHT_MEMORY,
     CLP_NEEDS_HEAP,
     CLP_NEEDS_NATIVE
 };

@@ -22,8 +22,6 @@ const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_meas
         return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
     case CLP_NEEDS_LIGHT:
         return clp_profile_is_light(meta) ? NULL : "--clock light";
-    case CLP_NEEDS_LIGHT_MEMORY:
-        return clp_profile_is_light(meta) && meta->has_memory ? NULL : "--clock light with memory";
     case CLP_NEEDS_CPU:
         return meta->has_cpu != 0 ? NULL : "--cpu";
     case CLP_NEEDS_QUEUE:

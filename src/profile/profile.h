@@ -184,8 +184,7 @@ struct clp_profile_meta {
     uint64_t events;      /* events that the engine took */
     uint64_t reads;       /* how often resident memory was read */
     uint64_t own_bytes;   /* the profiler's own memory, left out of every line */
-    uint64_t others_grown, others_released; /* bytes that no line has: other threads changed them while a line ran,
-                                             * or few events read memory (engine/light_memory.h) */
+    uint64_t others_grown, others_released; /* bytes that other threads changed while a line ran, which no line has */
     uint64_t gc_outside;      /* nanoseconds of garbage collections while no line of the profile's functions ran */
     uint64_t gc_outside_runs; /* number of these collections */
     uint64_t gc_cleared;  /* 1: the program took the profiler out of gc.callbacks; later collections are missing */

@@ -2,12 +2,11 @@
 #include "snapshot.h"
 #include "base/buf.h"
 #include "engine/charges.h"
-#include "engine/light.h"
-#include "engine/light_memory.h"
 #include "callees.h"
 #include "missed.h"
 #include "named.h"
 #include "snapshot_calls.h"
+#include <math.h>
 #include <string.h>
 
 /* In 19 of 20 lines the error is below so many standard errors. */
@@ -148,7 +147,7 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
     if (measures.gc > measures.self) /* the profiler's own work in a collection is in no time */
         measures.gc = measures.self;
     if (block->light != NULL)
-        measures.error = nanos(LIGHT_ERRORS * clp_light_error(&block->light[line], cell->hits), nanos_per_tick);
+        measures.error = nanos(LIGHT_ERRORS * sqrt(block->light[line].squares), nanos_per_tick);
     if (wish->cpu)
         set_cpu(&clp_block_cpu(block)[line], nanos_per_tick, &measures);
     if (block->rss != NULL) {
@@ -157,8 +156,6 @@ static struct clp_measures measures_of(const struct clp_charges *charges,
         measures.released = (uint64_t)rss->released;
         measures.self_increment = rss->self_increment;
         measures.largest = rss->largest;
-        if (block->light != NULL)
-            measures.increment_error = limited(LIGHT_ERRORS * clp_light_memory_error(&block->light[line]));
     }
     if (block->heap != NULL) {
         measures.allocated = block->heap[line].allocated;
@@ -345,8 +342,8 @@ static void fill_meta(const struct clp_engine_totals *totals, const struct clp_c
     profile->meta.overhead = nanos(clp_costs_ticks(costs, (double)totals->correction) + (double)totals->stopped,
                                    nanos_per_tick);
     profile->meta.reads = totals->reads;
-    profile->meta.others_grown = not_negative(totals->others_grown) + not_negative(totals->left);
-    profile->meta.others_released = not_negative(totals->others_released) + not_negative(-totals->left);
+    profile->meta.others_grown = not_negative(totals->others_grown);
+    profile->meta.others_released = not_negative(totals->others_released);
     profile->meta.gc_outside = nanos((double)totals->gc_outside.ticks, nanos_per_tick);
     profile->meta.gc_outside_runs = totals->gc_outside.runs;
     for (size_t i = 0; i < CLP_DEVICES; i++) {

@@ -53,13 +53,12 @@ static void add_memory_kind(struct clp_buf *out, const char *name)
     clp_escape_add_text(out, name);
 }
 
-/* Adds the memory that was grown and released while a line ran, and that no line of the tables has. */
+/* Adds the memory that other threads grew and released while a line ran: no line of the tables has it. */
 static void add_other_threads(const struct clp_profile_meta *meta, struct clp_buf *out)
 {
     if (meta->others_grown == 0 && meta->others_released == 0)
         return;
-    clp_buf_add_text(out, clp_profile_is_light(meta) ? "Other threads, or between reads: grown "
-                                                      : "Other threads, while a line ran: grown ");
+    clp_buf_add_text(out, "Other threads, while a line ran: grown ");
     clp_number_add_bytes(out, (double)meta->others_grown);
     clp_buf_add_text(out, ", released ");
     clp_number_add_bytes(out, (double)meta->others_released);

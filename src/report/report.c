@@ -599,8 +599,6 @@ static void add_memory_columns(struct report *report)
 {
     clp_columns_add(&report->columns, "mem");
     clp_columns_add(&report->columns, "increment");
-    if (clp_profile_is_light(&report->profile->meta))
-        clp_columns_add(&report->columns, "increment-error");
     if (report->options->self)
         clp_columns_add(&report->columns, "self-increment");
     if (clp_columns_allocated_tells(report->profile))

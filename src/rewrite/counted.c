@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "counted.h"
-#include "layout.h"
 
 static bool is_exception(const struct clp_way *way)
 {

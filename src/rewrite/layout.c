@@ -271,14 +271,6 @@ uint32_t clp_layout_handler(const struct clp_layout *layout, uint32_t range, boo
     return counts ? place->counting : place->plain;
 }
 
-uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant)
-{
-    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
-
-    /* the instructions of a probe with BINARY_OP as the operator, COPY among them, and RERAISE */
-    return 1 + clp_layout_probe_units(constant) + bytecode->op[bytecode->binary_op].caches + 1;
-}
-
 uint32_t clp_layout_ask_constant(const struct clp_layout *layout, uint32_t range)
 {
     const struct clp_decoded *decoded = layout->decoded;

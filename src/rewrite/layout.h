@@ -16,18 +16,6 @@ clp_status clp_layout_init(struct clp_layout *layout, const struct clp_edges *ed
                            struct clp_rewritten *out, enum clp_insertion insert, const char **reason);
 void clp_layout_clear(struct clp_layout *layout);
 
-/* The number of EXTENDED_ARG prefixes that an argument needs. */
-static inline uint8_t clp_layout_prefixes(uint32_t argument)
-{
-    return (uint8_t)((argument > 0xFF) + (argument > 0xFFFF) + (argument > 0xFFFFFF));
-}
-
-/* The units that a probe with this constant takes; 0 for CLP_NOWHERE. */
-static inline uint32_t clp_layout_probe_units(uint32_t constant)
-{
-    return constant == CLP_NOWHERE ? 0u : 3u + clp_layout_prefixes(constant);
-}
-
 /* The units of a probe with an operand that lies so deep in the stack; with 0 of one without. */
 uint32_t clp_layout_operand_units(const struct clp_layout *layout, uint32_t constant, uint32_t depth);
 
@@ -44,9 +32,6 @@ uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from);
 
 /* The index in `backs` of the block for exceptions that are thrown in at this instruction. */
 uint32_t clp_layout_back(const struct clp_layout *layout, uint32_t at);
-
-/* The units that a block takes which asks for the place, with this probe. */
-uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant);
 
 /* The constant of the probe that asks for the place on the way to the range's handler. */
 uint32_t clp_layout_ask_constant(const struct clp_layout *layout, uint32_t range);

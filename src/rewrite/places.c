@@ -42,3 +42,11 @@ clp_status clp_layout_want(struct clp_layout *layout, struct clp_probe probe, ui
         return CLP_NO_MEMORY;
     return clp_hashmap_set(&layout->constants, key, *constant);
 }
+
+uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant)
+{
+    const struct clp_bytecode *bytecode = layout->decoded->bytecode;
+
+    /* the instructions of a probe with BINARY_OP as the operator, COPY among them, and RERAISE */
+    return 1 + clp_layout_probe_units(constant) + bytecode->op[bytecode->binary_op].caches + 1;
+}

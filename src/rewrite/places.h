@@ -59,4 +59,19 @@ clp_status clp_layout_want(struct clp_layout *layout, struct clp_probe probe, ui
 /* Adds the probe, and sets *constant to its constant. */
 clp_status clp_layout_add(struct clp_layout *layout, struct clp_probe probe, uint32_t *constant);
 
+/* The number of EXTENDED_ARG prefixes that an argument needs. */
+static inline uint8_t clp_layout_prefixes(uint32_t argument)
+{
+    return (uint8_t)((argument > 0xFF) + (argument > 0xFFFF) + (argument > 0xFFFFFF));
+}
+
+/* The units that a probe with this constant takes; 0 for CLP_NOWHERE. */
+static inline uint32_t clp_layout_probe_units(uint32_t constant)
+{
+    return constant == CLP_NOWHERE ? 0u : 3u + clp_layout_prefixes(constant);
+}
+
+/* The units that a block takes which asks for the place, with this probe. */
+uint32_t clp_layout_ask_units(const struct clp_layout *layout, uint32_t constant);
+
 #endif

@@ -795,7 +795,7 @@ NAMES = (
     "counter1, counter1_most, counter2, counter2_most, counter3, counter3_most, counter4, counter4_most, "
     + "".join(f"device{n}_{what}, " for n in (1, 2, 3, 4) for what in ("allocated", "freed", "net", "peak", "reserved"))
     + "device_time, device_wait, launches, rss, grown, released, "
-    "increment, self_increment, increment_error, largest, allocated, blocks, live, live_blocks, heap_peak, freed_in_line, leaks"
+    "increment, self_increment, largest, allocated, blocks, live, live_blocks, heap_peak, freed_in_line, leaks"
 )
 WRONG = [
     ("tme=1", "there is no limit 'tme'; there are " + NAMES),

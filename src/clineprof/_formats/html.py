@@ -11,7 +11,6 @@ import datetime
 import json
 import types
 
-from clineprof._boot.measures import is_light
 from clineprof._formats import contexts
 from clineprof._html import assembly, colours, measures, spread, texts, timeline
 
@@ -244,9 +243,8 @@ def _exactness(meta):
     return "%s, read %s times, %s%s%s" % (
         _KINDS.get(kind, kind), texts.count(meta["reads"]), exact,
         "; the profiler's own %s left out" % texts.size(own) if own else "",
-        "; %s: grown %s, released %s" % (
-            "other threads, or between reads" if is_light(meta) else "other threads, while a line ran",
-            texts.size(grown), texts.size(released)) if grown or released else "")
+        "; other threads, while a line ran: grown %s, released %s"
+        % (texts.size(grown), texts.size(released)) if grown or released else "")
 
 
 # {name of --memory: what it reads, in words}

@@ -177,7 +177,8 @@ static bool is_timed_enough(const struct clp_recorder *recorder, const struct cl
 {
     const char *wish = wishes->native != 0 ? "native" : wishes->nvtx != 0 ? "nvtx" : "line_log";
 
-    if (!recorder->engine.light.on || (wishes->native == 0 && wishes->nvtx == 0 && wishes->line_log == 0))
+    if (strcmp(recorder->tracer->name, CLP_TRACER_LIGHT) != 0 ||
+        (wishes->native == 0 && wishes->nvtx == 0 && wishes->line_log == 0))
         return true;
     PyErr_Format(PyExc_ValueError, "clineprof: %s needs the time of each event, which the tracer light does not read",
                  wish);

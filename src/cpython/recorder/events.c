@@ -121,5 +121,5 @@ void clp_recorder_switch_stack(struct clp_recorder *recorder, struct clp_thread 
     recorder->blocks.lifted = false;
     clp_recorder_end(thread, moment);
     /* the switch took time in proportion to the size of the stacks */
-    clp_engine_stand_still(thread, clp_engine_since_event(thread, clp_clock_read(&recorder->clock)));
+    clp_engine_stand_still(thread, clp_engine_since_last(thread, clp_clock_read(&recorder->clock)));
 }

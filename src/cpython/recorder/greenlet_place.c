@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "greenlet_place.h"
 #include "cpython/compat/raised.h"
-#include "engine/light.h"
 #include <unistd.h>
 
 /* The key in a thread's dictionary under which the program's own trace function is kept. */
@@ -53,7 +52,6 @@ void clp_greenlet_place_hook(const struct clp_greenlets *greenlets, struct clp_t
 void clp_greenlet_place_hook_later(struct clp_thread *thread)
 {
     thread->unhooked = true;
-    clp_light_read_next(thread);
     thread->read_span = 0;
 }
 

@@ -8,7 +8,6 @@
 #include "ranges.h"
 #include "tally_reads.h"
 #include "tensor_reads.h"
-#include "engine/light.h"
 #include "engine/parts.h"
 #include "os/processes.h"
 #include "cpython/memory/hooks.h"
@@ -187,10 +186,8 @@ void clp_recorder_begin_use(struct clp_thread *thread, uint64_t now)
 static void share_rss(const struct clp_recorder *recorder, struct clp_thread *thread, int64_t rss,
                       uint64_t of_files, uint64_t now)
 {
-    if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span) {
-        clp_engine_note_rss(thread, rss);
+    if (clp_engine_is_settled(thread, rss) && now - thread->use_at < recorder->use_span)
         return;
-    }
     struct clp_thread_use use = take_use(thread, now);
     clp_engine_share_rss(thread, rss, clp_rss_bounds_of(&recorder->reach, &use, of_files));
 }
@@ -286,7 +283,7 @@ static void work_beside(struct clp_recorder *recorder, struct clp_thread *thread
 
 static void read_tallies(struct clp_recorder *recorder, struct clp_thread *thread, struct clp_moment *moment)
 {
-    uint64_t length = clp_engine_length(thread, moment->now), start = clp_clock_read(&recorder->clock);
+    uint64_t length = clp_engine_since_last(thread, moment->now), start = clp_clock_read(&recorder->clock);
 
     if (length >= recorder->source_span) {
         clp_tally_reads_note(thread);
@@ -314,7 +311,6 @@ void clp_recorder_see_waiting(struct clp_recorder *recorder, struct clp_thread *
 
     if (recorder->with_cpu == 0)
         return;
-    clp_light_settle(thread, clp_clock_read(&recorder->clock));
     read_cpu(recorder, thread, &moment);
     clp_engine_stand_still(thread, moment.still);
 }
@@ -330,15 +326,11 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
 {
     struct clp_moment moment = {.now = now};
 
-    if (thread->light.on && !thread->light.wants) /* an event that takes no part in ticks */
-        clp_light_time_rest(thread, now);
-    else if (thread->light.on)
-        clp_light_end_event(thread, now); /* the event has read the clock before */
     if (CLP_UNLIKELY(thread->unhooked)) {
         struct clp_own_work work = clp_own_work_begin(recorder);
         clp_greenlet_place_hook(&recorder->greenlets, thread);
         end_work(recorder, work, &moment);
-        if (!thread->light.on && !clp_engine_wants_read(thread, now))
+        if (!clp_engine_wants_read(thread, now))
             return moment;
     }
     if (CLP_UNLIKELY(__atomic_load_n(&recorder->greenlets.ended, __ATOMIC_RELAXED)))
@@ -360,7 +352,6 @@ struct clp_moment clp_recorder_read(struct clp_recorder *recorder, struct clp_th
         clp_line_log_expect(recorder, thread);
     if (CLP_UNLIKELY(recorder->engine.logs_lines || recorder->engine.has_ranges))
         moment.still++; /* so that clp_recorder_end_slow is called */
-    clp_light_settle(thread, moment.now); /* a read may have made it later, and a suspension does not ask */
     return moment;
 }
 
@@ -385,7 +376,7 @@ void clp_recorder_end_slow(struct clp_thread *thread, uint64_t still)
     if (waits) /* Python code may wait for anything */
         clp_cpu_time_skip(thread, waited);
     ran |= waits;
-    uint64_t rest = clp_engine_since_event(thread, clp_clock_read(&recorder->clock));
+    uint64_t rest = clp_engine_since_last(thread, clp_clock_read(&recorder->clock));
     if (ran || rest < still)
         clp_engine_stand_still(thread, rest - waited);
 }

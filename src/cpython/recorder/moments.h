@@ -4,7 +4,6 @@
 #ifndef CLP_MOMENTS_H
 #define CLP_MOMENTS_H
 
-#include "engine/light.h"
 #include "engine/resident.h"
 #include "recorder_state.h"
 
@@ -42,8 +41,6 @@ static inline void clp_recorder_end(struct clp_thread *thread, struct clp_moment
 {
     if (CLP_UNLIKELY(moment.still != 0))
         clp_recorder_end_slow(thread, moment.still);
-    if (CLP_UNLIKELY(thread->light.on))
-        clp_light_end_event(thread, clp_clock_read(&clp_recorder_of(thread)->clock));
 }
 
 /* ---- reading memory ---- */

@@ -79,8 +79,6 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     uint64_t tally_span = recorder->engine.tally_span;
     struct clp_around_costs around = recorder->engine.around;
     bool logs_lines = recorder->engine.logs_lines;
-    struct clp_light light = recorder->engine.light;
-    struct clp_light_costs light_costs = recorder->engine.light_costs;
 
     if (clp_thread_here != NULL) {
         clp_tensors_forget(clp_thread_here);
@@ -97,8 +95,6 @@ void clp_recorder_forget(struct clp_recorder *recorder)
     recorder->engine.has_ranges = recorder->ranges != 0;
     recorder->engine.around = around;
     recorder->engine.logs_lines = logs_lines;
-    recorder->engine.light = light;
-    recorder->engine.light_costs = light_costs;
     recorder->engine.rss_span = clp_recorder_rss_span(recorder);
     clp_engine_set_cpu_span(&recorder->engine, cpu_span, noise);
     clp_engine_set_tally_span(&recorder->engine, tally_span);

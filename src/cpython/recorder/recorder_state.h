@@ -86,18 +86,6 @@ struct clp_gc_calls {
     bool cleared;       /* the program has taken it out */
 };
 
-/* Tells the time now and then (ticker.h). */
-struct clp_ticker {
-    struct clp_helper helper;
-    const struct clp_clock *clock;
-    double run;      /* for how long, about. Seconds */
-    uint64_t random; /* state of the random numbers */
-    bool wanted;     /* it is to run, and can */
-    char before[64]; /* so that no write to anything else takes the cache line, at which each event looks */
-    struct clp_light_ticks ticks;
-    char behind[64];
-};
-
 /* How fast the processor runs the interpreter (pace.h). */
 struct clp_pace {
     PyObject *small, *large, *texts, *dict, *key, *attribute; /* owned: what the work is done on; NULL: nothing yet */
@@ -161,7 +149,6 @@ struct clp_recorder {
     size_t with_called; /* how many windows want the time of what lines call */
     bool around_known;  /* the costs of the probes that tell of it are known */
     struct clp_pace pace;
-    struct clp_ticker ticker;
     struct clp_callees callees;
     size_t with_tallies[3]; /* how many windows want each of enum clp_tally_source */
     uint32_t tallies;       /* the sources that are read, a sum of these */

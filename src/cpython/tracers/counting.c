@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "counting.h"
 #include "cpython/recorder/counted_code.h"
+#include "engine/parts.h"
 #include "engine/threads.h"
 #include "probe_copies.h"
 #include "probe_events.h"
@@ -128,7 +129,7 @@ static bool start(struct clp_recorder *recorder)
         return false;
     if (recorder->stack_sampler.engine == NULL)
         clp_stack_sampler_init(&recorder->stack_sampler, &recorder->engine, &recorder->pages, &recorder->clock);
-    recorder->engine.parts |= CLP_PART_LIGHT;
+    (void)clp_engine_add_parts(&recorder->engine, CLP_PART_LIGHT);
     (void)clp_stack_sampler_start(&recorder->stack_sampler); /* without samples there are no times; hits are as ever */
     return true;
 }

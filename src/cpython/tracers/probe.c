@@ -8,8 +8,6 @@
 #include "probe.h"
 #include "probe_copies.h"
 #include "probe_events.h"
-#include "cpython/recorder/ticker.h"
-#include "engine/light.h"
 #include "rewrite/around.h"
 
 #if CLP_HAS_PROBES
@@ -51,10 +49,9 @@ static PyMethodDef probe_methods[] = {
 };
 
 /* The slot of the event: what the interpreter does with a probe. */
-static PyType_Slot event_slot(const struct clp_probe_event *of, const struct clp_recorder *recorder)
+static PyType_Slot event_slot(const struct clp_probe_event *of, bool counter)
 {
-    bool counter = recorder->clock.counter;
-    unaryfunc event = recorder->engine.light.on ? of->seldom : counter ? of->with_counter : of->with_system_clock;
+    unaryfunc event = counter ? of->with_counter : of->with_system_clock;
     objobjproc with_operand = counter ? of->operand_with_counter : of->operand_with_system_clock;
 
     if (event != NULL)
@@ -64,10 +61,10 @@ static PyType_Slot event_slot(const struct clp_probe_event *of, const struct clp
     return (PyType_Slot){Py_nb_add, (void *)clp_probe_add_raised};
 }
 
-static PyTypeObject *make_type(const struct clp_probe_event *of, const struct clp_recorder *recorder)
+static PyTypeObject *make_type(const struct clp_probe_event *of, bool counter)
 {
     PyType_Slot slots[] = {
-        event_slot(of, recorder),
+        event_slot(of, counter),
         {Py_tp_dealloc, (void *)probe_free},
         {Py_tp_repr, (void *)probe_repr},
         {Py_tp_methods, probe_methods},
@@ -114,7 +111,6 @@ static PyObject *new_probe(const struct state *state, struct clp_selected *selec
     selected->holders++;
     probe->selected = selected;
     probe->line = what.line;
-    probe->always = true;
     probe->place = clp_block_place(clp_code_lines_find(&selected->shape, what.line));
     if (!set_name(probe, what, names))
         Py_CLEAR(probe);
@@ -177,9 +173,9 @@ static bool start(struct clp_recorder *recorder)
                      "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
     for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++) {
         const struct clp_probe_event *watched = &clp_probe_watched_events[i];
-        done = (state->types[i] = make_type(&clp_probe_events[i], recorder)) != NULL;
-        if (done && watched->name != NULL && !recorder->engine.light.on)
-            done = (state->watched[i] = make_type(watched, recorder)) != NULL;
+        done = (state->types[i] = make_type(&clp_probe_events[i], recorder->clock.counter)) != NULL;
+        if (done && watched->name != NULL)
+            done = (state->watched[i] = make_type(watched, recorder->clock.counter)) != NULL;
     }
     if (!done)
         free_state(recorder);
@@ -191,33 +187,6 @@ static void stop(struct clp_recorder *recorder)
 {
     free_state(recorder);
 }
-
-static bool start_light(struct clp_recorder *recorder)
-{
-    struct clp_engine *engine = &recorder->engine;
-
-    if (!engine->light.on)
-        clp_light_turn_on(engine, &recorder->ticker.ticks, clp_clock_ticks(&recorder->clock, 1000));
-    if (!start(recorder))
-        return false;
-    clp_ticker_start(recorder);
-    return true;
-}
-
-static void stop_light(struct clp_recorder *recorder)
-{
-    clp_ticker_stop(recorder);
-    free_state(recorder);
-}
-
-const struct clp_tracer clp_tracer_light = {
-    .name = CLP_TRACER_LIGHT,
-    .start = start_light,
-    .stop = stop_light,
-    .select = select_code,
-    .install = clp_probe_copies_install,
-    .owner = owner,
-};
 
 const struct clp_tracer clp_tracer_probe = {
     .name = "probe",

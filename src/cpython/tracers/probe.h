@@ -7,9 +7,6 @@
 
 #if CLP_HAS_PROBES
 extern const struct clp_tracer clp_tracer_probe;
-
-/* The probe tracer with events that read the clock seldom (engine/light.h). The engine counts so from its start on. */
-extern const struct clp_tracer clp_tracer_light;
 #endif
 
 #endif

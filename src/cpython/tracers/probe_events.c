@@ -5,9 +5,7 @@
 #include "cpython/recorder/recorder.h"
 #include "cpython/code/statements.h"
 #include "cpython/recorder/stays.h"
-#include "cpython/recorder/ticker.h"
 #include "engine/called.h"
-#include "engine/light.h"
 
 #if CLP_HAS_PROBES
 
@@ -16,37 +14,16 @@ static const struct clp_selected *selected_of(PyObject *probe)
     return ((struct clp_probe_object *)probe)->selected;
 }
 
-/* Each event comes in several forms, by the clock, so that it need not ask which is used. Rare cases are functions of
- * their own, which are not inlined: then the common case needs no stack frame. */
+/* Each event comes in two forms, for the processor's counter and for the system's clock, so that it need not
+ * ask which is used. Rare cases are functions of their own, which are not inlined: then the common case needs
+ * no stack frame. */
 
 #define RARE __attribute__((noinline, cold))
 #define INLINE inline __attribute__((always_inline))
 
-enum clock {
-    CLOCK_COUNTER, /* the processor's counter */
-    CLOCK_SYSTEM,
-    CLOCK_STILL, /* none: no time has passed since the thread's last event (light.h) */
-    CLOCK_READ   /* it was read before, by clp_light_read */
-};
-
-static INLINE uint64_t read_clock(const struct clp_thread *thread, enum clock clock)
+static INLINE uint64_t read_clock(bool counter)
 {
-    if (clock == CLOCK_STILL)
-        return thread->last + thread->stopped;
-    if (clock == CLOCK_READ)
-        return thread->light.read;
-    return clock == CLOCK_COUNTER ? clp_clock_counter() : clp_clock_monotonic();
-}
-
-/* Must something be read for the interval that ends? */
-static INLINE bool wants_read(struct clp_thread *thread, uint64_t now, enum clock clock)
-{
-    if (clock == CLOCK_STILL)
-        return false;
-    if (clock != CLOCK_READ)
-        return clp_engine_wants_read(thread, now);
-    thread->light.wants = thread->light.long_enough;
-    return thread->light.wants;
+    return counter ? clp_clock_counter() : clp_clock_monotonic();
 }
 
 /* The identity of the running body, or NULL for a body that is never suspended: its probes tell of each exit. */
@@ -101,14 +78,14 @@ static __attribute__((noinline)) PyObject *line_special(const struct clp_probe_o
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *begin_line(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *begin_line(const struct clp_probe_object *probe, bool counter)
 {
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return line_elsewhere(probe);
-    uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return line_with_memory(probe, thread);
     uint64_t at = now - thread->stopped;
     if (CLP_UNLIKELY(!clp_engine_line_plain(thread, probe->place, at)))
@@ -132,7 +109,7 @@ static __attribute__((noinline)) PyObject *enter_anyhow(const struct clp_probe_o
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *enter_line(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *enter_line(const struct clp_probe_object *probe, bool counter)
 {
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
@@ -140,14 +117,11 @@ static INLINE PyObject *enter_line(const struct clp_probe_object *probe, enum cl
     if (CLP_UNLIKELY(thread == NULL || selected->audience->slow || !clp_recorder_counts(selected) ||
                      !clp_engine_has_block(thread, selected->function)))
         return enter_anyhow(probe, true);
-    struct clp_block *block = thread->blocks[selected->function];
-    uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock))) {
-        if (clock == CLOCK_READ) /* elsewhere an entry that is out of the ordinary is timed at each visit */
-            thread->light.wants = clp_engine_plain_call(thread, block) != NULL;
-        return enter_anyhow(probe, true);
-    }
-    if (CLP_UNLIKELY(!clp_engine_enter_plain(thread, block, selected->identity, probe->place, now - thread->stopped)))
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now) ||
+                     !clp_engine_enter_plain(thread, thread->blocks[selected->function],
+                                             selected->identity, probe->place,
+                                             now - thread->stopped)))
         return enter_anyhow(probe, true);
     Py_RETURN_NONE;
 }
@@ -174,7 +148,7 @@ RARE static PyObject *leave_hidden(const struct clp_selected *selected)
     return clp_recorder_show(selected, thread, frame_of(selected)) ? leave_with_memory(thread) : Py_NewRef(Py_None);
 }
 
-static INLINE PyObject *leave(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *leave(const struct clp_probe_object *probe, bool counter)
 {
     struct clp_thread *thread = clp_thread_here;
 
@@ -182,8 +156,8 @@ static INLINE PyObject *leave(const struct clp_probe_object *probe, enum clock c
         return leave_hidden(probe->selected);
     if (CLP_UNLIKELY(probe->selected->audience->slow))
         clp_recorder_note_return(thread);
-    uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return leave_with_memory(thread);
     if (CLP_UNLIKELY(!clp_engine_leave_plain(thread, now - thread->stopped)))
         return leave_special(thread, now);
@@ -204,7 +178,7 @@ static __attribute__((noinline)) PyObject *last_line_special(const struct clp_pr
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *last_line(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *last_line(const struct clp_probe_object *probe, bool counter)
 {
     struct clp_thread *thread = clp_thread_here;
 
@@ -214,8 +188,8 @@ static INLINE PyObject *last_line(const struct clp_probe_object *probe, enum clo
     }
     if (CLP_UNLIKELY(probe->selected->audience->slow))
         clp_recorder_note_return(thread);
-    uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return last_line_with_memory(probe, thread);
     if (CLP_UNLIKELY(!clp_engine_last_line_plain(thread, probe->place, now - thread->stopped)))
         return last_line_special(probe, thread, now);
@@ -246,14 +220,14 @@ static __attribute__((noinline)) PyObject *suspend_special(struct clp_thread *th
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *suspend(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *suspend(const struct clp_probe_object *probe, bool counter)
 {
     struct clp_thread *thread = clp_thread_here;
 
     if (CLP_UNLIKELY(!on_top(thread, probe->selected)))
         return suspend_below(probe, thread);
-    uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return suspend_with_memory(thread);
     if (CLP_UNLIKELY(!clp_engine_suspend_plain(thread, now)))
         return suspend_special(thread, now);
@@ -278,7 +252,7 @@ static __attribute__((noinline)) PyObject *resume_other(const struct clp_selecte
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *resume(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *resume(const struct clp_probe_object *probe, bool counter)
 {
     const struct clp_selected *selected = probe->selected;
     struct clp_thread *thread = clp_thread_here;
@@ -288,14 +262,12 @@ static INLINE PyObject *resume(const struct clp_probe_object *probe, enum clock 
         return resume_anyhow(selected);
     struct clp_block *block = thread->blocks[selected->function];
     const void *frame = clp_compat_running_frame(PyThreadState_Get());
-    uint64_t now = read_clock(thread, clock);
-    if (CLP_UNLIKELY(wants_read(thread, now, clock)))
+    uint64_t now = read_clock(counter);
+    if (CLP_UNLIKELY(clp_engine_wants_read(thread, now)))
         return resume_anyhow(selected);
     struct clp_activation *top = clp_engine_resume_plain(thread, block, selected->identity, frame, now);
     if (CLP_UNLIKELY(top == NULL))
         return resume_other(selected, thread, frame, now);
-    if (clock == CLOCK_STILL && CLP_UNLIKELY(top->call->counts.ticks == 0))
-        top->call->counts.ticks = 1; /* a resumption is no call: without time the profile would not have it */
     Py_RETURN_NONE;
 }
 
@@ -399,7 +371,7 @@ static INLINE bool is_callable_itself(const struct clp_probe_object *probe, PyOb
     return probe->name == NULL || PyFunction_Check(operand) || PyCFunction_CheckExact(operand);
 }
 
-static INLINE int call(struct clp_probe_object *probe, PyObject *operand, enum clock clock)
+static INLINE int call(struct clp_probe_object *probe, PyObject *operand, bool counter)
 {
     struct clp_thread *thread = calling_thread(probe);
 
@@ -410,53 +382,53 @@ static INLINE int call(struct clp_probe_object *probe, PyObject *operand, enum c
     if (!is_known(probe, key))
         find_callee(probe, operand, key, itself ? NULL : probe->name);
     if (CLP_LIKELY(probe->counts))
-        clp_called_begin(thread, probe->callee, read_clock(NULL, clock));
+        clp_called_begin(thread, probe->callee, read_clock(counter));
     else
         clp_called_skip(thread);
     return 0;
 }
 
-static INLINE PyObject *called(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *called(const struct clp_probe_object *probe, bool counter)
 {
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread != NULL && clp_called_ends(thread))
-        clp_called_end(thread, read_clock(NULL, clock));
+        clp_called_end(thread, read_clock(counter));
     clp_compat_watch_frames();
     Py_RETURN_NONE;
 }
 
 /* Events of lines in code with probes around operators. An operator may follow them without a mark. */
 
-static INLINE PyObject *begin_watched_line(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *begin_watched_line(const struct clp_probe_object *probe, bool counter)
 {
-    PyObject *none = begin_line(probe, clock);
+    PyObject *none = begin_line(probe, counter);
 
     clp_compat_watch_frames();
     return none;
 }
 
-static INLINE PyObject *enter_watched_line(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *enter_watched_line(const struct clp_probe_object *probe, bool counter)
 {
-    PyObject *none = enter_line(probe, clock);
+    PyObject *none = enter_line(probe, counter);
 
     clp_compat_watch_frames();
     return none;
 }
 
-static INLINE PyObject *mark(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *mark(const struct clp_probe_object *probe, bool counter)
 {
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread != NULL)
-        clp_called_mark(thread, read_clock(NULL, clock));
+        clp_called_mark(thread, read_clock(counter));
     clp_compat_watch_frames();
     Py_RETURN_NONE;
 }
 
-static INLINE PyObject *operated(const struct clp_probe_object *probe, enum clock clock)
+static INLINE PyObject *operated(const struct clp_probe_object *probe, bool counter)
 {
-    uint64_t now = read_clock(NULL, clock);
+    uint64_t now = read_clock(counter);
     struct clp_thread *thread = calling_thread(probe);
     struct clp_callee callee = probe->callee;
 
@@ -478,9 +450,9 @@ static INLINE struct clp_callee_key key_of_iterator(PyObject *iterator)
     return clp_callee_key_of_type(Py_TYPE(iterator));
 }
 
-static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, enum clock clock)
+static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, bool counter)
 {
-    uint64_t now = read_clock(NULL, clock);
+    uint64_t now = read_clock(counter);
     struct clp_thread *thread = calling_thread(probe);
 
     if (thread == NULL)
@@ -499,11 +471,11 @@ static INLINE int iterated(struct clp_probe_object *probe, PyObject *iterator, e
 #define BOTH_CLOCKS_OPERAND(name, event)                                    \
     static int name##_counter(PyObject *self, PyObject *operand)            \
     {                                                                       \
-        return event((struct clp_probe_object *)self, operand, CLOCK_COUNTER);       \
+        return event((struct clp_probe_object *)self, operand, true);       \
     }                                                                       \
     static int name##_system(PyObject *self, PyObject *operand)             \
     {                                                                       \
-        return event((struct clp_probe_object *)self, operand, CLOCK_SYSTEM);      \
+        return event((struct clp_probe_object *)self, operand, false);      \
     }
 
 BOTH_CLOCKS_OPERAND(on_call, call)
@@ -513,75 +485,27 @@ BOTH_CLOCKS_OPERAND(on_iterated, iterated)
     static PyObject *name##_counter(PyObject *self)                               \
     {                                                                             \
         const struct clp_probe_object *probe = (const struct clp_probe_object *)self; \
-        const enum clock clock = CLOCK_COUNTER;                                   \
+        const bool counter = true;                                                \
         return event;                                                             \
     }                                                                             \
     static PyObject *name##_system(PyObject *self)                                \
     {                                                                             \
         const struct clp_probe_object *probe = (const struct clp_probe_object *)self; \
-        const enum clock clock = CLOCK_SYSTEM;                                    \
+        const bool counter = false;                                               \
         return event;                                                             \
     }
 
-BOTH_CLOCKS(on_line, begin_line(probe, clock))
-BOTH_CLOCKS(on_enter_line, enter_line(probe, clock))
-BOTH_CLOCKS(on_last_line, last_line(probe, clock))
-BOTH_CLOCKS(on_leave, leave(probe, clock))
-BOTH_CLOCKS(on_suspend, suspend(probe, clock))
-BOTH_CLOCKS(on_resume, resume(probe, clock))
-BOTH_CLOCKS(on_called, called(probe, clock))
-BOTH_CLOCKS(on_watched_line, begin_watched_line(probe, clock))
-BOTH_CLOCKS(on_enter_watched_line, enter_watched_line(probe, clock))
-BOTH_CLOCKS(on_mark, mark(probe, clock))
-BOTH_CLOCKS(on_operated, operated(probe, clock))
-
-/* ---- events that read the clock seldom ---- */
-
-static INLINE uint64_t read_clock_of(const struct clp_probe_object *probe)
-{
-    return clp_clock_read(&probe->selected->recorder->clock);
-}
-
-/* How long a body waits is told by the clock itself, so these events of coroutines read it each time. */
-static bool tells_waits(const struct clp_selected *selected)
-{
-    const struct clp_functions *functions = &selected->recorder->engine.functions;
-
-    return selected->function < functions->count && functions->items[selected->function].awaits;
-}
-
-/* The event takes its place among the others: `name` if it reads no clock, else `name`_reading. The latter is the event
- * between clp_light_read and clp_light_go_on. `at_each`: it reads the clock at each visit. */
-#define SELDOM(name, event, kind, at_each)                                                     \
-    static __attribute__((noinline)) PyObject *name##_reading(struct clp_probe_object *probe)  \
-    {                                                                                          \
-        struct clp_thread *thread = clp_thread_here;                                           \
-        uint64_t now = read_clock_of(probe);                                                   \
-        if (thread == NULL)                                                                    \
-            return event(probe, CLOCK_READ);                                                   \
-        if (clp_ticker_is_missing(probe->selected->recorder))                                  \
-            clp_ticker_start(probe->selected->recorder);                                       \
-        clp_light_read(thread, probe->always, now);                                            \
-        PyObject *none = event(probe, CLOCK_READ);                                             \
-        probe->always = clp_light_go_on(thread, kind) || (at_each);                            \
-        clp_light_end_event(thread, read_clock_of(probe));                                     \
-        return none;                                                                           \
-    }                                                                                          \
-    static PyObject *name##_seldom(PyObject *self)                                             \
-    {                                                                                          \
-        struct clp_probe_object *probe = (struct clp_probe_object *)self;                      \
-        struct clp_thread *thread = clp_thread_here;                                           \
-        if (CLP_LIKELY(thread != NULL) && CLP_LIKELY(clp_light_skips(thread, probe->always)))  \
-            return event(probe, CLOCK_STILL);                                                  \
-        return name##_reading(probe);                                                          \
-    }
-
-SELDOM(on_line, begin_line, CLP_LIGHT_LINE, false)
-SELDOM(on_enter_line, enter_line, CLP_LIGHT_ENTER, false)
-SELDOM(on_last_line, last_line, CLP_LIGHT_LAST_LINE, false)
-SELDOM(on_leave, leave, CLP_LIGHT_LEAVE, false)
-SELDOM(on_suspend, suspend, CLP_LIGHT_SUSPEND, tells_waits(probe->selected))
-SELDOM(on_resume, resume, CLP_LIGHT_RESUME, tells_waits(probe->selected))
+BOTH_CLOCKS(on_line, begin_line(probe, counter))
+BOTH_CLOCKS(on_enter_line, enter_line(probe, counter))
+BOTH_CLOCKS(on_last_line, last_line(probe, counter))
+BOTH_CLOCKS(on_leave, leave(probe, counter))
+BOTH_CLOCKS(on_suspend, suspend(probe, counter))
+BOTH_CLOCKS(on_resume, resume(probe, counter))
+BOTH_CLOCKS(on_called, called(probe, counter))
+BOTH_CLOCKS(on_watched_line, begin_watched_line(probe, counter))
+BOTH_CLOCKS(on_enter_watched_line, enter_watched_line(probe, counter))
+BOTH_CLOCKS(on_mark, mark(probe, counter))
+BOTH_CLOCKS(on_operated, operated(probe, counter))
 
 static PyObject *on_enter(PyObject *self)
 {
@@ -600,10 +524,9 @@ static PyObject *on_resume_if(PyObject *self)
     return resume_anyhow(selected);
 }
 
-#define SAME(name, event) {"clineprof._core." name, event, event, event, NULL, NULL}
-#define NEGATIVE(name, event) {"clineprof._core." name, event##_counter, event##_system, event##_seldom, NULL, NULL}
-#define AROUND(name, event) {"clineprof._core." name, event##_counter, event##_system, NULL, NULL, NULL}
-#define OPERAND(name, event) {"clineprof._core." name, NULL, NULL, NULL, event##_counter, event##_system}
+#define SAME(name, event) {"clineprof._core." name, event, event, NULL, NULL}
+#define NEGATIVE(name, event) {"clineprof._core." name, event##_counter, event##_system, NULL, NULL}
+#define OPERAND(name, event) {"clineprof._core." name, NULL, NULL, event##_counter, event##_system}
 
 const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS] = {
     [CLP_PROBE_ENTER] = SAME("EnterProbe", on_enter),
@@ -616,15 +539,15 @@ const struct clp_probe_event clp_probe_events[CLP_PROBE_KINDS] = {
     [CLP_PROBE_RESUME_IF] = SAME("ResumeIfProbe", on_resume_if),
     [CLP_PROBE_LINE_ASKED] = SAME("AskedLineProbe", NULL),
     [CLP_PROBE_CALL] = OPERAND("CallProbe", on_call),
-    [CLP_PROBE_CALLED] = AROUND("CalledProbe", on_called),
-    [CLP_PROBE_MARK] = AROUND("MarkProbe", on_mark),
-    [CLP_PROBE_OPERATED] = AROUND("OperatedProbe", on_operated),
+    [CLP_PROBE_CALLED] = NEGATIVE("CalledProbe", on_called),
+    [CLP_PROBE_MARK] = NEGATIVE("MarkProbe", on_mark),
+    [CLP_PROBE_OPERATED] = NEGATIVE("OperatedProbe", on_operated),
     [CLP_PROBE_ITERATED] = OPERAND("IteratedProbe", on_iterated),
 };
 
 const struct clp_probe_event clp_probe_watched_events[CLP_PROBE_KINDS] = {
-    [CLP_PROBE_ENTER_LINE] = AROUND("EnterLineProbe", on_enter_watched_line),
-    [CLP_PROBE_LINE] = AROUND("LineProbe", on_watched_line),
+    [CLP_PROBE_ENTER_LINE] = NEGATIVE("EnterLineProbe", on_enter_watched_line),
+    [CLP_PROBE_LINE] = NEGATIVE("LineProbe", on_watched_line),
 };
 
 #endif

@@ -19,18 +19,16 @@ struct clp_probe_object {
     struct clp_selected *selected; /* counts as one of its holders */
     int32_t line;
     size_t place; /* offset of the line's cell in the function's block */
-    bool always; /* it reads the clock at each visit where others do not (light.h) */
     PyObject *name;  /* owned: of the method that a call may be of; or NULL */
     struct clp_callee callee; /* the operator, or what was called last here */
     struct clp_callee_key key; /* tells what was called last here */
     bool counts;               /* does its time count? */
 };
 
-/* The event of one kind of probe, in up to three forms: for the processor's counter, for the system's clock, and for
- * either of them where it is read seldom. */
+/* The event of one kind of probe, in two forms: for the processor's counter and for the system's clock. */
 struct clp_probe_event {
     const char *name;
-    unaryfunc with_counter, with_system_clock, seldom; /* take the negative */
+    unaryfunc with_counter, with_system_clock; /* take the negative */
     /* Ask whether the probe contains the operand; all NULL: the probe is added to what was raised, by
      * clp_probe_add_raised. */
     objobjproc operand_with_counter, operand_with_system_clock;

@@ -226,7 +226,7 @@ static bool try_out(struct clp_recorder *recorder, struct trial *trial)
 
 bool clp_around_is_carried(const struct clp_recorder *recorder)
 {
-    return recorder->tracer->install != NULL && !recorder->engine.light.on;
+    return recorder->tracer->install != NULL;
 }
 
 bool clp_around_start(struct clp_recorder *recorder)

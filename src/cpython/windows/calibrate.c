@@ -191,12 +191,6 @@ static const struct clp_cell *watched(const struct clp_recorder *recorder, struc
     return &block->cells[clp_line_map_find(block->map, first_line + callee.line)];
 }
 
-/* Ticks that events of the calling thread have left out by themselves (light.h). */
-static uint64_t inside_events(void)
-{
-    return clp_thread_here != NULL ? clp_thread_here->light.inside : 0;
-}
-
 /* Times one run. False with an exception set. */
 static bool time_run(const struct clp_recorder *recorder, PyObject *function, PyObject *numbers,
                      struct callee callee, struct clp_timing *timing)
@@ -206,10 +200,9 @@ static bool time_run(const struct clp_recorder *recorder, PyObject *function, Py
 
     for (int i = 0; cells != NULL && i < callee.count; i++)
         before[i] = cells[i].self;
-    uint64_t inside = inside_events();
     uint64_t start = clp_clock_read(&recorder->clock);
     PyObject *result = PyObject_CallFunctionObjArgs(function, numbers, callee.function, NULL);
-    timing->ticks = (int64_t)(clp_clock_read(&recorder->clock) - start - (inside_events() - inside));
+    timing->ticks = (int64_t)(clp_clock_read(&recorder->clock) - start);
     for (int i = 0; i < CLP_TIMING_LINES; i++)
         timing->lines[i] = cells != NULL && i < callee.count ? (int64_t)(cells[i].self - before[i]) : 0;
     Py_XDECREF(result);
@@ -516,39 +509,6 @@ static bool find_best(const struct clp_recorder *recorder, const struct clp_cali
     }
 }
 
-/* All of an event counts for the line that begins: ticks see it there (engine/light.h). What a call costs beyond line
- * events is divided between its entry and its exit, and what a resumption and a suspension cost as their instructions
- * are, 182 and 77. */
-static struct clp_costs as_ticks_see(struct clp_costs costs)
-{
-    int64_t call = costs.enter.before + costs.enter.after + costs.leave.before + costs.leave.after;
-    int64_t turn = costs.resume.before + costs.resume.after + costs.suspend.before + costs.suspend.after;
-
-    costs.enter = (struct clp_cost){0, call / 2};
-    costs.leave = (struct clp_cost){0, call - call / 2};
-    costs.resume = (struct clp_cost){0, turn * 2 / 3};
-    costs.suspend = (struct clp_cost){0, turn - turn * 2 / 3};
-    return costs;
-}
-
-/* Measures events that read no clock, after those that do have been found. They are those of the run. */
-static bool measure_still(struct clp_recorder *recorder, const struct clp_calibration *calibration,
-                          struct measured *found)
-{
-    struct measured still;
-    double error;
-
-    if (clp_thread_here != NULL)
-        clp_light_stay_still(clp_thread_here);
-    if (!find_best(recorder, calibration, &still, &error))
-        return false;
-    still.costs = as_ticks_see(still.costs);
-    found->costs.pace = found->work > 0 ? still.work * CLP_PACE_ONE / found->work : CLP_PACE_ONE;
-    clp_engine_set_reading_costs(&recorder->engine, &found->costs, &still.costs);
-    *found = still;
-    return true;
-}
-
 bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_code_window *window,
                              struct clp_costs *costs, double *error)
 {
@@ -565,8 +525,7 @@ bool clp_calibration_measure(struct clp_calibration *calibration, struct clp_cod
                 select_named(window, calibration->selected, "callee") &&
                 select_named(window, calibration->selected, "quick") &&
                 select_named(window, calibration->selected, "source") &&
-                find_best(window->recorder, calibration, &found, error) &&
-                (!window->recorder->engine.light.on || measure_still(window->recorder, calibration, &found));
+                find_best(window->recorder, calibration, &found, error);
     if (!done)
         return false;
     *costs = found.costs;

@@ -3,7 +3,6 @@
 #include "block_places.h"
 #include "cpython/compat/raised.h"
 #include "cpython/recorder/gc_calls.h"
-#include "cpython/recorder/ticker.h"
 #include "cpython/tracers/code_copies.h"
 #include "cpython/tracers/cython_monitoring.h"
 #include "cpython/tracers/offering.h"
@@ -20,7 +19,6 @@ static void rest(struct clp_recorder *recorder)
 {
     const struct clp_tracer *fallback = recorder->fallback;
 
-    clp_ticker_rest(recorder);
     clp_gc_calls_leave(recorder);
     clp_blocks_rest(recorder);
     clp_cython_end(recorder);

@@ -83,7 +83,7 @@ static void clear_running(struct clp_recorder *recorder)
 
 void clp_retreat(struct clp_recorder *recorder, const char *reason)
 {
-    if (recorder->no_probes != NULL || (recorder->tracer != &clp_tracer_probe && recorder->tracer != &clp_tracer_light))
+    if (recorder->no_probes != NULL || recorder->tracer != &clp_tracer_probe)
         return;
     recorder->no_probes = reason;
     PyObject *objects = clp_compat_collector("get_objects", NULL);

@@ -87,7 +87,6 @@ void clp_live_tidy_totals(struct clp_engine_totals *totals)
     clp_live_limit_count(&totals->reads);
     clp_live_limit(&totals->others_grown);
     clp_live_limit(&totals->others_released);
-    clp_live_limit(&totals->left);
     tidy_gc(&totals->gc_outside);
     for (size_t i = 0; i < CLP_DEVICES; i++)
         tidy_tensors(&totals->tensors_outside[i]);
@@ -235,14 +234,12 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
         .start = earlier(from->start, thread->last),
         .start_correction = earlier_correction(from->start_correction, thread->correction),
         .start_rss = from->start_rss,
-        .start_shared = from->start_shared,
         .carried = from->carried,
         .entered = earlier(from->entered, thread->last),
         .entered_correction = earlier_correction(from->entered_correction, thread->correction),
         .entry_cost = from->entry_cost,
     };
     clp_live_limit(&thread->top->start_rss);
-    clp_live_limit(&thread->top->start_shared);
     clp_live_limit(&thread->top->entered_rss);
     clp_live_limit_count(&thread->top->carried);
     clp_live_limit_to(&thread->top->entry_cost, CLP_LIVE_MOST_COST);
@@ -283,18 +280,12 @@ static void copy_state(const struct clp_live_reader *reader, struct clp_thread *
                        const struct clp_thread *from)
 {
     clp_engine_copy_clock(into, from);
-    into->light.on = 0; /* its ticks were the process's */
     clp_live_limit_to(&into->correction, CLP_LIVE_MOST_CORRECTION);
     into->reads = from->reads;
     into->others_grown = from->others_grown;
     into->others_released = from->others_released;
     clp_live_limit(&into->others_grown);
     clp_live_limit(&into->others_released);
-    clp_live_limit(&into->light.memory.open);
-    clp_live_limit(&into->light.memory.next);
-    clp_live_limit(&into->light.memory.due);
-    clp_live_limit(&into->light.memory.lost);
-    clp_live_limit(&into->light.memory.shared);
     into->gc_outside = from->gc_outside;
     tidy_gc(&into->gc_outside);
     into->rss = has_memory(reader) ? from->rss : 0;

@@ -218,6 +218,27 @@ Test(lines, merging_where_one_has_no_memory)
     clp_pool_clear(&pool);
 }
 
+Test(lines, squares_of_errors_add_up)
+{
+    struct clp_pages pages = {0};
+    struct clp_pool pool;
+
+    clp_pool_init(&pool, &pages);
+    struct clp_block *into = new_block(&pool, 2, CLP_PARTS_ALL), *from = new_block(&pool, 2, CLP_PART_LIGHT);
+    struct clp_block *exact = new_block(&pool, 2, 0);
+    into->light[1].squares = 9;
+    from->light[1].squares = 16;
+    clp_block_merge(into, from);
+    clp_block_merge(into, exact);
+    clp_block_merge(exact, into);
+    cr_assert_eq(into->light[1].squares, 25);
+    cr_assert_eq(into->light[0].squares, 0);
+    clp_block_subtract(into, from);
+    cr_assert_eq(into->light[1].squares, 9);
+    cr_assert_null(exact->light);
+    clp_pool_clear(&pool);
+}
+
 Test(lines, a_cells_times_and_corrections_are_put_together)
 {
     struct clp_cell cell = {.hits = 3, .self = 100, .nested = 40, .self_correction = 7,

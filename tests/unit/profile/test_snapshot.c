@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "helpers.h"
+#include "engine/parts.h"
 #include "engine/reaping.h"
 #include "engine/resident.h"
 #include "formats/lprof/wire.h"
 #include "formats/lprof/wire_reader.h"
 #include "profile/calls.h"
 #include "snapshots.h"
+#include <math.h>
 
 /* An engine with a few functions, and a profile to be filled from it. */
 struct fixture {
@@ -70,6 +72,26 @@ Test(snapshot, of_nothing_is_empty)
     cr_assert_eq(fixture.profile.meta.overhead, 0);
     cr_assert_not(fixture.profile.meta.has_memory);
     tear_down(&fixture);
+}
+
+/* Two standard errors; a damaged live file may hold any squares. */
+Test(snapshot, tells_how_far_an_estimate_may_be_off)
+{
+    const double squares[] = {25, 0, -4, NAN, INFINITY};
+    const uint64_t errors[] = {20, 0, 0, 0, UINT64_MAX};
+
+    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
+        struct fixture fixture;
+        set_up(&fixture);
+        cr_assert(clp_engine_add_parts(&fixture.engine, CLP_PART_LIGHT));
+        uint32_t f = add(&fixture, "f", 1, 2);
+        struct clp_thread *thread = clp_engine_new_thread(&fixture.engine, 0, 0);
+        call(thread, f, 1, 0, 1000);
+        thread->blocks[f]->light[0].squares = squares[i];
+        take(&fixture, 2);
+        cr_expect_eq(fixture.profile.functions[0].lines[0].measures.error, errors[i]);
+        tear_down(&fixture);
+    }
 }
 
 Test(snapshot, has_every_function_in_order_and_only_lines_that_ran)

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: MIT
+"""--clock light: hits and calls are those of the exact clock; times, and the memory of short lines, are estimates."""
+import json
+import re
+import signal
+import sys
+import textwrap
+
+import clineprof
+import pytest
+from harness import BUILD, run_ckernprof, run_python, run_viewer, steady, tried_again
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(sys.version_info < (3, 11), reason="CPython 3.10 has no probes"),
+    pytest.mark.skip(reason="the light tracer is being built"),
+]
+
+LIGHT = "--clock", "light"
+
+# Runs long enough for gaps, and does a little of everything.
+EVERYTHING = """
+import asyncio, contextlib, threading
+
+def leaf(x):
+    y = x * 2
+    if y % 3:
+        return y
+    return -y
+
+def fib(n):
+    if n < 2:
+        return n
+    return fib(n - 1) + fib(n - 2)
+
+def numbers(n):
+    for i in range(n):
+        yield i
+    return n
+
+def through(n):
+    x = yield from numbers(n)
+    return x
+
+async def tick(i):
+    await asyncio.sleep(0)
+    return i
+
+async def ticks(n):
+    total = 0
+    for i in range(n):
+        total += await tick(i)
+    return total
+
+def fails(i):
+    try:
+        if i % 7 == 0:
+            raise KeyError(i)
+        with contextlib.suppress(ValueError):
+            int("x" if i % 5 == 0 else "1")
+    except KeyError:
+        return 1
+    finally:
+        i += 1
+    return 0
+
+def work():
+    total = 0
+    for i in range(20000):
+        total += leaf(i) + fails(i)
+    for i in through(20000):
+        total += i
+    total += fib(17) + sum(numbers(5000))
+    total += asyncio.run(ticks(2000))
+    return total
+
+def main():
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(work())
+
+main()
+"""
+
+
+def made(folder, program, *options, name="prog.py"):
+    (folder / name).write_text(textwrap.dedent(program))
+    ended = run_ckernprof(["-l", *options, name], folder)
+    assert (ended.code, ended.err) == (0, "")
+    return clineprof.load(folder / f"{name}.lprof")
+
+
+def hits(profile):
+    return {(f.name, line.line): line.hits for f in profile.functions for line in f.lines}
+
+
+def edges(profile):
+    return sorted((edge.caller.name if edge.caller else "", edge.line, edge.callee.name, edge.calls)
+                  for edge in profile.edges if edge.callee)
+
+
+def test_hits_are_those_of_the_exact_clock(tmp_path):
+    exact = made(tmp_path, EVERYTHING, "-p", "prog.py", "--clock", "exact")
+    light = made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
+    assert exact.meta["tracer"] != "light" == light.meta["tracer"]
+    assert hits(light) == hits(exact)
+    assert edges(light) == edges(exact)
+    assert sum(hits(light).values()) > 400_000
+
+
+# greenlet removes a trace function that fails, and with it clineprof's
+FAILING_TRACE = """
+import greenlet
+def leaf(x):
+    y = x
+    return y
+def first(n):
+    for i in range(n):
+        leaf(i)
+        other.switch()
+def second(n):
+    for i in range(n):
+        leaf(i)
+        one.switch()
+def fails(event, greenlets):
+    global switches
+    switches += 1
+    if switches == 3:
+        raise ValueError
+def begin_first():
+    first(20)
+def begin_second():
+    second(19)
+def main():
+    global one, other, switches
+    for i in range(70_000):
+        leaf(i)
+    for _ in range(500):
+        switches = 0
+        one, other = greenlet.greenlet(first), greenlet.greenlet(second)
+        try:
+            greenlet.settrace(fails)
+            one.switch(20)
+            other.switch(19)
+        except (ValueError, TypeError):
+            pass
+        one, other = greenlet.greenlet(begin_first), greenlet.greenlet(begin_second)
+        one.switch()
+main()
+"""
+
+
+def test_calls_of_greenlets_are_those_of_the_exact_clock(tmp_path):
+    pytest.importorskip("greenlet")
+    exact = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory")
+    light = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory", *LIGHT)
+    assert hits(light) == hits(exact)
+    assert edges(light) == edges(exact)
+
+
+@tried_again
+def test_the_report_says_what_times_are(tmp_path):
+    made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
+    shown = run_viewer(["prog.py.lprof"], tmp_path)
+    assert shown.code == 0
+    assert "     Error" in shown.out
+    assert re.search(r"Counting itself took about \S+ s, which the times above leave out. Times, and the memory of short "
+                     r"lines, are estimates: few events read them \(--clock light\)\.", shown.out)
+    exported = json.loads(run_viewer(["--format", "json", "prog.py.lprof"], tmp_path).out)
+    lines = [line for f in exported["functions"] for line in f["lines"] if line["hits"]]
+    all_self = sum(line["raw_self"] for line in lines)
+    told = sorted(line["error"] / all_self for line in lines if line["hits"] > 50_000)
+    assert 0 < told[len(told) // 2], told
+    steady(told[-1] < 0.05, told)
+
+
+@tried_again
+def test_a_long_stay_is_found(tmp_path):
+    profile = made(tmp_path, """
+    import time
+    def line(i):
+        if i == 70_000 or i == 91_234:
+            time.sleep(0.05)
+    def main():
+        for i in range(100_000):
+            line(i)
+            i += 1
+    main()
+    """, "-p", "prog.py", *LIGHT)
+    [line] = [f for f in profile.functions if f.name == "line"]
+    sleep = next(each for each in line.lines if "sleep" in each.text)
+    assert sleep.hits == 2
+    steady(0.098e9 <= sleep.self <= 0.12e9, sleep.self)
+    others = sum(each.self for f in profile.functions for each in f.lines) - sleep.self
+    steady(others < 0.2e9, others)
+
+
+@tried_again
+def test_waiting_of_coroutines_is_exact(tmp_path):
+    profile = made(tmp_path, """
+    import asyncio
+    async def short():
+        await asyncio.sleep(0)
+    async def main():
+        for i in range(30_000):
+            await short()
+        for i in range(20):
+            await asyncio.sleep(0.01)
+    asyncio.run(main())
+    """, "-p", "prog.py", *LIGHT)
+    line = next(each for f in profile.functions for each in f.lines if "0.01" in each.text)
+    assert line.hits == 20
+    steady(0.199e9 <= line.awaited <= 0.4e9, line.awaited)
+
+
+def test_memory_of_long_lines_is_as_ever(tmp_path):
+    profile = made(tmp_path, """
+    def main():
+        kept = []
+        for i in range(40_000):
+            i += 1
+            if i % 1000 == 0:
+                kept.append(bytearray(b"x") * 1_000_000)  # grows
+            i -= 1
+        return len(kept)
+    main()
+    """, "-p", "prog.py", *LIGHT)
+    line = next(each for f in profile.functions for each in f.lines if "# grows" in each.text)
+    assert 39_000_000 <= line.increment <= 41_000_000
+
+
+@tried_again
+def test_memory_of_short_lines_goes_to_those_that_change_it(tmp_path):
+    """Most of the time is in a line that changes nothing. A block of 1,500 bytes needs a new page in one of three
+    executions, and a map one each time."""
+    profile = made(tmp_path, """
+    import mmap
+    def grows():
+        kept = []
+        for i in range(150_000):
+            kept.append(bytearray(1500))  # kept
+            i += sum(range(100))          # long
+        return kept
+    def churns():
+        for i in range(100_000):
+            block = mmap.mmap(-1, 4096)
+            block[0] = 1                  # up
+            i += sum(range(30))           # between
+            block.close()                 # down
+    grows()
+    churns()
+    """, "-p", "prog.py", *LIGHT)
+    lines = {each.text.split("# ")[1]: each for f in profile.functions for each in f.lines if "# " in each.text}
+    grown = 150_000 * 1500
+    steady(0.95 * grown < lines["kept"].increment < 1.1 * grown, lines["kept"].increment)
+    churned = 100_000 * 4096
+    steady(0.9 * churned < lines["up"].grown < 1.1 * churned, lines["up"].grown)
+    steady(0.9 * churned < lines["down"].released < 1.1 * churned, lines["down"].released)
+    others = [lines[name].grown + lines[name].released for name in ("long", "between")]
+    steady(sum(others) < 0.03 * grown, others)
+    left = profile.meta["others_grown"] + profile.meta["others_released"]
+    steady(left < 0.03 * grown, left)
+
+
+@tried_again
+def test_memory_of_functions_that_are_called_from_elsewhere(tmp_path):
+    """Most reads end an interval outside all selected functions."""
+    profile = made(tmp_path, """
+    import clineprof
+    kept = []
+    @clineprof.profile
+    def grows(i):
+        kept.append(bytes(1200))
+        return i
+    for i in range(150_000):
+        grows(i)
+        sum(range(25))
+    """, "-l", *LIGHT)
+    [line] = [each for f in profile.functions for each in f.lines if "kept.append" in each.text]
+    grown = 150_000 * 1200
+    steady(0.95 * grown < line.increment < 1.1 * grown, line.increment)
+
+
+def test_children_and_forks(tmp_path):
+    profile = made(tmp_path, """
+    import os, sys
+    def work(n):
+        total = 0
+        for i in range(n):
+            total += i
+        return total
+    def main():
+        work(100_000)
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                work(200_000)
+                sys.exit(0)
+            os.waitpid(child, 0)
+            work(50_000)
+    if __name__ == "__main__":
+        main()
+    """, "-p", "prog.py", "--prof-child-procs", *LIGHT)
+    work = next(f for f in profile.functions if f.name == "work")
+    line = next(each for each in work.lines if "+=" in each.text)
+    assert line.hits == 100_000 + 3 * 200_000 + 3 * 50_000
+    assert line.self > 0
+
+
+@tried_again
+def test_a_long_stay_after_a_fork_is_found(tmp_path):
+    profile = made(tmp_path, """
+    import os, time
+    def line(seconds):
+        seconds and time.sleep(seconds)
+    def main():
+        for i in range(100_000):
+            i >= 80_000 and i % 1000 == 0 and (os.fork() or os._exit(0))
+            line(0.02 if i >= 80_000 and i % 1000 == 0 else 0)
+    main()
+    """, "-p", "prog.py", *LIGHT)
+    sleep = next(each for f in profile.functions for each in f.lines if "sleep" in each.text)
+    assert sleep.hits == 100_000
+    steady(0.39e9 <= sleep.self <= 0.6e9, sleep.self)
+    assert sleep.error > 0
+    steady(sleep.error < 0.05e9, sleep.error)  # stays are known but for their ends
+
+
+def test_the_thread_runs_while_something_counts(tmp_path):
+    ended = run_python(["-c", textwrap.dedent("""
+    import clineprof, os, time
+    def threads(wanted):
+        for _ in range(1000):  # the system lists a thread for a moment after it was joined
+            found = len(os.listdir("/proc/self/task"))
+            if found == wanted:
+                break
+            time.sleep(0.005)
+        return found
+    def f(wanted):
+        wanted += 0
+        return threads(wanted)
+    profile = clineprof.Profiler(tracer="light")
+    made, g = threads(1), profile(f)
+    print(made, g(2), threads(2))
+    profile.close()
+    print(threads(1), g(1))
+    again = clineprof.Profiler()
+    print(threads(1), again(f)(2))
+    again.close()
+    print(threads(1))
+    """)], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.split() == ["1", "2", "2", "1", "1", "1", "2", "1"]
+
+
+def test_a_killed_run_is_recovered(tmp_path):
+    (tmp_path / "prog.py").write_text(textwrap.dedent("""
+    import os, signal
+    def work(n):
+        total = 0
+        for i in range(n):
+            total += i
+        os.kill(os.getpid(), signal.SIGKILL)
+    work(300_000)
+    """))
+    ended = run_ckernprof(["-l", "-p", "prog.py", *LIGHT, "prog.py"], tmp_path)
+    assert ended.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    recovered = run_viewer(["recover", "prog.py.lprof.live"], tmp_path)
+    assert recovered.code == 0, recovered.err
+    profile = clineprof.load(tmp_path / "prog.py.lprof")
+    assert profile.meta["tracer"] == "light"
+    work = next(f for f in profile.functions if f.name == "work")
+    line = next(each for each in work.lines if "+=" in each.text)
+    assert line.hits == 300_000
+    # the line that ended the process did not run for as long as the rest
+    assert work.lines[-1].self < work.total
+
+
+def test_unlike_clocks_are_told(tmp_path):
+    made(tmp_path, EVERYTHING, "-p", "prog.py", "--clock", "exact")
+    (tmp_path / "prog.py.lprof").rename(tmp_path / "exact.lprof")
+    made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
+    diff = run_viewer(["diff", "exact.lprof", "prog.py.lprof"], tmp_path)
+    assert "The times after are estimates (--clock light), and the others are exact." in diff.out
+    back = run_viewer(["diff", "prog.py.lprof", "exact.lprof"], tmp_path)
+    assert "The times before are estimates (--clock light), and the others are exact." in back.out
+    same = run_viewer(["diff", "prog.py.lprof", "prog.py.lprof"], tmp_path)
+    assert "estimates" not in same.out
+    merged = run_viewer(["merge", "-o", "both.lprof", "exact.lprof", "prog.py.lprof"], tmp_path)
+    assert merged.code == 0, merged.err
+    shown = run_viewer(["both.lprof"], tmp_path)
+    assert "Some times, and some memory of short lines, are estimates: few events read them (--clock light)." in shown.out
+
+
+def test_a_profiler_may_be_light(tmp_path):
+    program = textwrap.dedent("""
+    import clineprof
+    def f(n):
+        total = 0
+        for i in range(n):
+            total += i
+        return total
+    profile = clineprof.Profiler(tracer="light")
+    g = profile(f)
+    g(200_000)
+    g(100_000)
+    print(max(profile.snapshot()["functions"][0]["lines"]["hits"]))
+    profile.close()
+    again = clineprof.Profiler()
+    g = again(f)
+    g(100)
+    print(max(again.snapshot()["functions"][0]["lines"]["hits"]))
+    again.close()
+    for wishes in {"native": True}, {"tracer": "probe"}:
+        try:
+            clineprof.Profiler(**wishes)
+        except (ValueError, RuntimeError) as error:
+            print(error)
+    """)
+    (tmp_path / "it.py").write_text(program)
+    ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        "300002",
+        "101",
+        "clineprof: native needs the time of each event, which the tracer light does not read",
+        "clineprof: this process records with the light tracer, which its first Profiler chose; it cannot be probe as "
+        "well",
+    ]
