@@ -194,14 +194,19 @@ bool clp_run_options_no_memory(const struct clp_run_options *options)
     return options->memory != NULL && clp_memory_named(options->memory) == CLP_MEMORY_OFF;
 }
 
-bool clp_run_options_light(const struct clp_run_options *options)
+static bool is_named(const char *option, const char *name)
 {
-    return options->clock != NULL && strcmp(options->clock, "light") == 0;
+    return option != NULL && strcmp(option, name) == 0;
 }
 
-bool clp_run_options_probe(const struct clp_run_options *options)
+bool clp_run_options_light(const struct clp_run_options *options)
 {
-    return options->tracer == NULL || strcmp(options->tracer, "auto") == 0 || strcmp(options->tracer, "probe") == 0;
+    return options->light || is_named(options->clock, "light") || is_named(options->tracer, "light");
+}
+
+bool clp_run_options_other_tracer(const struct clp_run_options *options)
+{
+    return options->tracer != NULL && !is_named(options->tracer, "auto") && !is_named(options->tracer, "light");
 }
 
 void clp_memory_table_options_set(struct clp_memory_table_options *table,
@@ -264,7 +269,7 @@ static void clear_show(struct clp_show_options *show, struct clp_mem *mem)
      .field = SHOW(whole, precision), .help = "digits after the point, with --mp"}
 
 /* Which of them this interpreter has, it says itself. */
-static const char tracers[] = "auto, probe, monitoring or settrace";
+static const char tracers[] = "auto, probe, monitoring, settrace or light";
 
 /* What --format takes. report/report.h makes "text", formats/lprof/wire.h makes "lprof", and src/clineprof/_formats the
  * others. */
@@ -307,9 +312,11 @@ static const struct clp_option run_rows[] = {
     {CLP_OPTION_PERIOD, 'i', "output-interval", .argument = "[N]", .standard = "0",
      .field = RUN(output_interval), .help = "save the profile every N s; no N: 1"},
     {CLP_OPTION_TEXT, 0, "tracer", .argument = "NAME", .standard = "auto", .one_of = tracers,
-     .field = RUN(tracer), .help = "auto, probe, monitoring, settrace"},
+     .field = RUN(tracer), .help = "auto, probe, monitoring, settrace, light"},
+    {CLP_OPTION_SWITCH, 0, "light", .field = RUN(light),
+     .help = "exact hits and sampled times, for long runs"},
     {CLP_OPTION_TEXT, 0, "clock", .argument = "NAME", .standard = "exact", .one_of = "exact or light",
-     .field = RUN(clock), .help = "exact, light: few events read it"},
+     .field = RUN(clock), .help = "exact, or light: the same as --light"},
     {CLP_OPTION_MODE, 0, "memory", .argument = "MODE", .word = "rss", .standard = "rss",
      .one_of = "off, rss, anon, uss, pss or tree", .field = RUN(memory),
      .help = "off, rss, anon; slow uss, pss, tree"},

@@ -80,7 +80,8 @@ struct clp_run_options {
     bool help, version, page; /* -h, -V, --help-page */
     const char *outfile;  /* -o; NULL: <basename>.lprof in the working directory */
     const char *tracer;   /* --tracer; NULL: auto */
-    const char *clock;    /* --clock: exact or light; NULL: exact */
+    bool light;           /* --light: hits are counted, and times are sampled */
+    const char *clock;    /* --clock: exact or light, another name of --light; NULL: exact */
     const char *config;   /* --config; NULL: search */
     bool no_config;       /* --no-config; wins over --config */
     const char *python;   /* --python; NULL: search */
@@ -136,11 +137,11 @@ bool clp_options_bytes(const char *text, int64_t *bytes);
 /* Is memory switched off (--no-memory, --memory off)? */
 bool clp_run_options_no_memory(const struct clp_run_options *options);
 
-/* Are few events to read the clock (--clock light)? */
+/* Are hits to be counted and times to be sampled, in whatever words that was asked for? */
 bool clp_run_options_light(const struct clp_run_options *options);
 
-/* Is the tracer probe, or left open? */
-bool clp_run_options_probe(const struct clp_run_options *options);
+/* Is a tracer asked for by name that is not `light`? */
+bool clp_run_options_other_tracer(const struct clp_run_options *options);
 
 /* Is the program a text without a file, from -c or standard input? */
 bool clp_run_options_is_text(const struct clp_run_options *options);

@@ -54,7 +54,7 @@ static void say_no_memory(const struct clp_run_options *options, const struct cl
 {
     enum clp_memory mode = options->memory != NULL ? clp_memory_named(options->memory) : CLP_MEMORY_RSS;
 
-    if (profile->function_count != 0 && !profile->meta.has_memory && mode != CLP_MEMORY_OFF)
+    if (profile->function_count != 0 && !profile->meta.has_memory && mode != CLP_MEMORY_OFF && !clp_run_options_light(options))
         clp_console_complain_format(me, "memory is missing, because '%s' cannot be read", clp_proc_file(mode));
 }
 

@@ -32,7 +32,7 @@ static const char *tracer_of(const struct clp_run_options *options)
     if (CLP_HAS_PROBES)
         return CLP_TRACER_LIGHT;
     if (options->verbosity >= 0)
-        clp_console_complain(me, "--clock light needs CPython 3.11 or newer; each event reads the clock");
+        clp_console_complain(me, "--light needs CPython 3.11 or newer; times are exact, and cost what that costs");
     return options->tracer;
 }
 

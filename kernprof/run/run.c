@@ -305,23 +305,32 @@ static bool is_left_out(const struct clp_run_options *options)
     return true;
 }
 
-/* Complains of an option that --clock light cannot have beside it, sets SystemExit and returns true; false if there is
- * none. */
+/* Complains of an option that --light cannot have beside it, sets SystemExit and returns true; false if there is none. */
 static bool refuse_beside_light(const struct clp_run_options *options)
 {
-    const char *other = options->native         ? "--native"
-                        : options->nvtx         ? "--nvtx"
-                        : options->line_log     ? "--line-log"
-                        : options->timeline > 0 ? "--timeline"
-                                                : NULL;
+    bool memory = options->memory != NULL && !clp_run_options_no_memory(options);
+    const char *other = options->native                ? "--native"
+                        : options->nvtx                ? "--nvtx"
+                        : options->line_log            ? "--line-log"
+                        : options->timeline > 0        ? "--timeline"
+                        : options->threads             ? "--threads"
+                        : options->io                  ? "--io"
+                        : options->counters != NULL    ? "--counters"
+                        : options->tensors             ? "--tensors"
+                        : options->cuda                ? "--cuda"
+                        : options->heap != NULL        ? "--heap"
+                        : clp_leakrun_wanted(options)  ? "--leaks"
+                        : options->pdb_mmem > 0        ? "--pdb-mmem"
+                        : memory                       ? "--memory"
+                                                       : NULL;
 
-    if (!clp_run_options_light(options) || (other == NULL && clp_run_options_probe(options)))
+    if (!clp_run_options_light(options) || (other == NULL && !clp_run_options_other_tracer(options)))
         return false;
     if (other != NULL)
-        clp_console_complain_format(me, "%s needs the time of each event, which --clock light does not read; give only "
-                                        "one of these options", other);
+        clp_console_complain_format(me, "%s looks at each line as it runs, and --light does not; give only one of these "
+                                        "options", other);
     else
-        clp_console_complain_format(me, "--clock light needs the tracer probe; leave out --tracer %s", options->tracer);
+        clp_console_complain_format(me, "--light is a tracer of its own; leave out --tracer %s", options->tracer);
     return clp_console_exit(2) == NULL;
 }
 

@@ -386,7 +386,7 @@ static void add_unlike_clocks(const struct clp_diff *diff, struct clp_buf *out)
     bool old = clp_profile_is_light(&diff->profiles[CLP_OLD][0].meta);
 
     if (old != clp_profile_is_light(&diff->profiles[CLP_NEW][0].meta))
-        clp_buf_add_format(out, "The times %s are estimates (--clock light), and the others are exact.\n",
+        clp_buf_add_format(out, "The times %s are estimates (--light), and the others are exact.\n",
                            old ? "before" : "after");
 }
 

@@ -172,7 +172,7 @@ static bool calls_already(const struct clp_sampled_line *lines, size_t at, size_
 }
 
 static void add_lines(struct clp_stack_samples *samples, const struct clp_sampled_line *lines, size_t count,
-                      uint64_t weight, bool waits)
+                      uint64_t weight, enum clp_sampled_state state)
 {
     for (size_t i = 0; i < count; i++) {
         struct clp_line_samples *line = &samples->functions[lines[i].function]->lines[lines[i].cell];
@@ -183,8 +183,8 @@ static void add_lines(struct clp_stack_samples *samples, const struct clp_sample
             continue;
         }
         line->self += weight;
-        line->wait += waits ? weight : 0;
-        line->squares += (double)weight * (double)weight;
+        line->wait += state != CLP_SAMPLED_RUNS ? weight : 0;
+        line->squares += state != CLP_SAMPLED_STILL ? (double)weight * (double)weight : 0;
         line->samples++;
     }
 }
@@ -210,12 +210,12 @@ static struct clp_sampled_call *add_call(struct clp_stack_samples *samples, stru
 }
 
 void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_sampled_line *lines, size_t count,
-                           uint64_t weight, bool waits)
+                           uint64_t weight, enum clp_sampled_state state)
 {
     struct clp_sampled_call *call = &samples->root;
 
     samples->number++;
-    add_lines(samples, lines, count, weight, waits);
+    add_lines(samples, lines, count, weight, state);
     for (size_t at = count; at-- > 0;)
         call = add_call(samples, call, lines, at, count, weight);
 }

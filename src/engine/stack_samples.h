@@ -28,7 +28,7 @@ struct clp_line_samples {
     uint64_t self;    /* waiting included */
     uint64_t wait;
     uint64_t nested;  /* inclusive time less self time */
-    double squares;   /* of the weights in `self`: the square of its standard error, at most */
+    double squares;   /* of the weights in `self` that are not certain: the square of its standard error, at most */
     uint64_t samples; /* how many are in `self` */
     uint64_t met;     /* number of the last sample that had the line */
 };
@@ -83,10 +83,17 @@ void clp_stack_samples_clear(struct clp_stack_samples *samples);
  * is not made. */
 clp_status clp_stack_samples_make(struct clp_stack_samples *samples, uint32_t function);
 
+/* What a thread did at a sample. */
+enum clp_sampled_state {
+    CLP_SAMPLED_RUNS,
+    CLP_SAMPLED_WAITS, /* it had no processor */
+    CLP_SAMPLED_STILL, /* nor since the sample before: all the time is the line's for certain */
+};
+
 /* Adds a sample, with the innermost line first; all functions must have been made. Nothing is allocated from the engine.
- * `waits`: the thread had no processor. */
+ */
 void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_sampled_line *lines, size_t count,
-                           uint64_t weight, bool waits);
+                           uint64_t weight, enum clp_sampled_state state);
 
 /* Moves what has come together since the last time into the thread's blocks and into the tree of calls: self and nested
  * time, waiting, totals of functions, ticks of calls, and squares where blocks have CLP_PART_LIGHT. Where memory runs out

@@ -28,7 +28,7 @@
  *   type     a 64-bit integer, with or without a sign
  *   merge    how two values of one line become one: SUM, MAX, or MAXABS (the value further from 0)
  *   kind     NANOS (nanoseconds), BYTES, COUNT
- *   needs    what a run must have recorded: TIMES (every run), LIGHT (--clock light), CPU (--cpu), QUEUE (--cpu where the run queue can be
+ *   needs    what a run must have recorded: TIMES (every run), LIGHT (--light), CPU (--cpu), QUEUE (--cpu where the run queue can be
  *            read), IO (--io), FAULTS and SWITCHES (--counters), COUNTER1 to COUNTER4 (clineprof.counter), DEVICE1
  *            to DEVICE4 (--tensors), DEVICE_TIME (--cuda), MEMORY, HEAP (--heap), NATIVE (--heap=native)
  *   page     where the HTML page shows it: 0 always, 1 where the screen is wide, 2 among all columns, 3 nowhere
@@ -50,7 +50,7 @@
       "wall time suspended at the line, which is no part of its time")                                         \
     X(max, uint64_t, MAX, NANOS, TIMES, 2, 12, "max", "Max", "the longest single execution")                   \
     X(error, uint64_t, SUM, NANOS, LIGHT, 1, 12, "error", "Error",                                             \
-      "how far self time may be off, up or down, because few events read the clock (--clock light)")           \
+      "how far self time may be off, up or down, because times are sampled (--light)")           \
     X(gc, uint64_t, SUM, NANOS, TIMES, 2, 12, "gc", "GC",                                                      \
       "time that garbage collections took while the line ran, part of its self time")                          \
     X(gc_runs, uint64_t, SUM, COUNT, TIMES, 2, 9, "gc-runs", "GC runs",                                        \

@@ -21,7 +21,7 @@ const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_meas
     case CLP_NEEDS_MEMORY:
         return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
     case CLP_NEEDS_LIGHT:
-        return clp_profile_is_light(meta) ? NULL : "--clock light";
+        return clp_profile_is_light(meta) ? NULL : "--light";
     case CLP_NEEDS_CPU:
         return meta->has_cpu != 0 ? NULL : "--cpu";
     case CLP_NEEDS_QUEUE:

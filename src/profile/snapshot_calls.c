@@ -59,6 +59,11 @@ static int compare_places(const void *left, const void *right)
     return a->function < b->function ? -1 : a->function > b->function;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static clp_status count_item(const struct calls *calls, const struct clp_view_item *item)
 {
     struct clp_call_sums *sums = clp_view_calls(calls->view, item, calls->copy);
@@ -72,6 +77,32 @@ static clp_status count_item(const struct calls *calls, const struct clp_view_it
     }
     clp_pool_give(&calls->view->views->pool, sums);
     return CLP_OK;
+}
+
+/* Where calls are counted without looking who calls, divides the calls of each function between its contexts, in proportion
+ * to the time that samples saw there. What is lost by rounding goes to the last of them. Contexts that no sample has met
+ * have no calls; if there are none that one has met, the calls stay where they are. */
+static void divide_calls(const struct calls *calls, const struct clp_view_item *item)
+{
+    uint64_t sum = 0, ticks = 0, left;
+    struct node *last = NULL;
+
+    for (const struct clp_call *at = clp_calls_of(&calls->copy->from->calls, item->function); at != NULL; at = at->of_same) {
+        sum += calls->nodes[at->id].counts.calls;
+        ticks += calls->nodes[at->id].counts.ticks + calls->nodes[at->id].counts.again;
+    }
+    left = sum;
+    for (const struct clp_call *at = clp_calls_of(&calls->copy->from->calls, item->function); at != NULL && ticks > 0;
+         at = at->of_same) {
+        struct clp_call_counts *counts = &calls->nodes[at->id].counts;
+        double part = (double)(counts->ticks + counts->again) / (double)ticks;
+        counts->calls = smaller((uint64_t)(part * (double)sum), left);
+        left -= counts->calls;
+        if (part > 0)
+            last = &calls->nodes[at->id];
+    }
+    if (last != NULL)
+        last->counts.calls += left;
 }
 
 static bool has_counted(const struct clp_call_counts *counts)
@@ -214,6 +245,8 @@ static clp_status add_nodes(const struct calls *calls)
 
     for (size_t i = 0; i < calls->view->count && status == CLP_OK; i++)
         status = count_item(calls, &calls->view->items[i]);
+    for (size_t i = 0; i < calls->view->count && calls->copy->from->counted != NULL; i++)
+        divide_calls(calls, &calls->view->items[i]);
     mark_wanted(calls);
     set_scales(calls);
     for (size_t i = 0; i < calls->count && status == CLP_OK; i++)

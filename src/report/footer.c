@@ -120,9 +120,8 @@ static void add_sentences(const struct footer *footer)
                            footer->options->raw_times ? "include" : "leave out");
     if (clp_profile_is_light(meta))
         clp_buf_add_text(out, strcmp(meta->tracer, CLP_TRACER_LIGHT) == 0
-                                  ? " Times, and the memory of short lines, are estimates: few events read them (--clock light)."
-                                  : " Some times, and some memory of short lines, are estimates: few events read them "
-                                    "(--clock light).");
+                                  ? " Hits are exact; times are estimates from samples (--light)."
+                                  : " Some times are estimates from samples (--light).");
     if (!tells_of_memory(footer))
         return;
     bool usual = meta->memory == NULL || strcmp(meta->memory, "rss") == 0;

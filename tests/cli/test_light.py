@@ -13,7 +13,6 @@ from harness import BUILD, run_ckernprof, run_python, run_viewer, steady, tried_
 pytestmark = [
     pytest.mark.once,
     pytest.mark.skipif(sys.version_info < (3, 11), reason="CPython 3.10 has no probes"),
-    pytest.mark.skip(reason="the light tracer is being built"),
 ]
 
 LIGHT = "--clock", "light"

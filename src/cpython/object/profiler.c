@@ -48,6 +48,8 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *arguments, PyObject 
         !read_context(&wishes.context) || !clp_setup_read_memory(memory, &wishes.memory) ||
         !clp_setup_read_counters(counters, &wishes.tallies))
         return NULL;
+    wishes.names_memory = memory != NULL && PyUnicode_Check(memory) && wishes.memory != CLP_MEMORY_OFF &&
+                          wishes.memory != CLP_MEMORY_RSS;
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL && !clp_setup_profiler(clp_profiler_of(self), &wishes))
         Py_CLEAR(self);

@@ -433,7 +433,7 @@ static clp_status fill_meta(const struct clp_profiler *self, struct clp_profile 
     meta->memory_step = self->window.memory ? recorder->memory_check.step : 0;
     meta->no_source = self->source == CLP_SOURCE_NONE;
     meta->gc_cleared = clp_gc_calls_cleared(recorder);
-    meta->has_queue = self->window.cpu && recorder->with_queue;
+    meta->has_queue = self->window.cpu && recorder->with_queue && recorder->engine.counted == NULL;
     fill_outside(&self->window, meta);
     meta->tensors_read = self->window.devices & CLP_DEVICE_READS ? clp_tensor_reads_state() : CLP_TENSORS_NOT_READ;
     meta->heap_before = self->has_heap ? recorder->heap_before : 0;

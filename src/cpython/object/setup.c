@@ -172,17 +172,37 @@ static void note_start(struct clp_profiler *self, const struct clp_recorder *rec
     self->start_nanos = clp_clock_monotonic();
 }
 
-/* False with an exception set: the time of each event is wished for, which the recorder does not read. */
-static bool is_timed_enough(const struct clp_recorder *recorder, const struct clp_wishes *wishes)
+static bool counts_only(const struct clp_wishes *wishes)
 {
-    const char *wish = wishes->native != 0 ? "native" : wishes->nvtx != 0 ? "nvtx" : "line_log";
+    const struct clp_recorder *recorder = process_recorder;
 
-    if (strcmp(recorder->tracer->name, CLP_TRACER_LIGHT) != 0 ||
-        (wishes->native == 0 && wishes->nvtx == 0 && wishes->line_log == 0))
+    if (recorder != NULL && recorder->tracer != NULL)
+        return strcmp(recorder->tracer->name, CLP_TRACER_LIGHT) == 0;
+    return wishes->tracer != NULL && strcmp(wishes->tracer, CLP_TRACER_LIGHT) == 0;
+}
+
+/* Fits the wishes to a tracer that only counts: waiting comes with its samples, and resident memory is not read. False
+ * with an exception set: something is wished for that has to be looked at with each line. */
+static bool fit_to_counts(struct clp_wishes *wishes)
+{
+    const char *wish = wishes->native != 0                          ? "native"
+                       : wishes->nvtx != 0                          ? "nvtx"
+                       : wishes->line_log != 0                      ? "line_log"
+                       : wishes->tallies != 0                       ? "counters"
+                       : wishes->tensors != 0                       ? "tensors"
+                       : wishes->cuda != 0                          ? "cuda"
+                       : wishes->context != NULL                    ? "context"
+                       : wishes->heap != 0 || wishes->leaks != NULL ? "heap"
+                       : wishes->names_memory                       ? "memory"
+                                                                    : NULL;
+
+    if (!counts_only(wishes))
         return true;
-    PyErr_Format(PyExc_ValueError, "clineprof: %s needs the time of each event, which the tracer light does not read",
-                 wish);
-    return false;
+    wishes->memory = CLP_MEMORY_OFF;
+    wishes->cpu = 1;
+    if (wish != NULL)
+        PyErr_Format(PyExc_ValueError, "clineprof: %s looks at each line as it runs, and the tracer light does not", wish);
+    return wish == NULL;
 }
 
 /* Prepares the recorder, with memory and its tracer, whoever has made it. This runs Python code, but none after
@@ -193,7 +213,7 @@ static bool prepare_recorder(struct clp_profiler *self, const struct clp_wishes 
         return false;
     note_start(self, process_recorder);
     return set_up_memory(process_recorder, wishes->memory) &&
-           start_tracer(process_recorder, wishes->tracer) && is_timed_enough(process_recorder, wishes) &&
+           start_tracer(process_recorder, wishes->tracer) &&
            (wishes->native == 0 || clp_around_start(process_recorder));
 }
 
@@ -241,13 +261,13 @@ static void say_few_tensors(const struct clp_wishes *wishes)
         clp_console_complain("clineprof", few);
 }
 
-static bool set_up(struct clp_profiler *self, const struct clp_wishes *wishes)
+static bool set_up(struct clp_profiler *self, struct clp_wishes *wishes)
 {
     PyObject *statements = wishes->by_statement ? clp_statements_start() : NULL;
     bool done = false;
 
     if ((!wishes->by_statement || statements != NULL) && clp_turn_begin()) {
-        done = prepare_recorder(self, wishes) && join(self, wishes, statements);
+        done = fit_to_counts(wishes) && prepare_recorder(self, wishes) && join(self, wishes, statements);
         clp_turn_end();
     }
     Py_XDECREF(statements);
@@ -268,7 +288,7 @@ static bool set_up_source(struct clp_profiler *self, const char *name)
     return false;
 }
 
-bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes)
+bool clp_setup_profiler(struct clp_profiler *self, struct clp_wishes *wishes)
 {
     const char *refusal = clp_compat_refusal();
 

@@ -11,6 +11,7 @@
 struct clp_wishes {
     const char *tracer; /* NULL or "auto": the preferred one that works */
     enum clp_memory memory;
+    bool names_memory;  /* another mode than the usual one is asked for by name */
     int by_statement;
     int cpu;            /* not 0: processor time and waiting are measured */
     int native;         /* not 0: the time of what lines call is measured */
@@ -36,8 +37,8 @@ bool clp_setup_read_memory(PyObject *object, enum clp_memory *mode);
 /* Reads the argument `counters`, a list of names such as "io,faults". False with an exception set. */
 bool clp_setup_read_counters(const char *names, uint32_t *tallies);
 
-/* Makes the profiler. False with an exception set; clp_setup_undo must be called in that case, too. */
-bool clp_setup_profiler(struct clp_profiler *self, const struct clp_wishes *wishes);
+/* Makes the profiler, and sets what its tracer cannot have or always has in *wishes. False with an exception set; clp_setup_undo must be called in that case, too. */
+bool clp_setup_profiler(struct clp_profiler *self, struct clp_wishes *wishes);
 
 /* Gives up all that the profiler has, which is closed then. Calling it again changes nothing. */
 void clp_setup_undo(struct clp_profiler *self);

@@ -72,13 +72,15 @@ static size_t read_lines(struct clp_stack_sampler *sampler, const struct clp_raw
 
 /* A thread that has the interpreter's lock runs. Another one runs C code if its processor time has gone on while its stack
  * was read. That cannot be seen where this helper has taken its processor; so who used nearly all of the time runs, too. */
-static bool waits(const struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw,
-                  const struct clp_sampled_thread *known, uint64_t used, uint64_t ticks)
+static enum clp_sampled_state state_of(const struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw,
+                                       const struct clp_sampled_thread *known, uint64_t used, uint64_t ticks)
 {
     bool used_all = known->used != UINT64_MAX &&
                     (double)(used - known->used) >= NEARLY_ALL * (double)ticks * sampler->clock->rough_nanos;
 
-    return !raw->holds_lock && !used_all && clp_thread_cpu_nanos_of((int)raw->number) == used;
+    if (raw->holds_lock || used_all || clp_thread_cpu_nanos_of((int)raw->number) != used)
+        return CLP_SAMPLED_RUNS;
+    return used != 0 && known->used == used ? CLP_SAMPLED_STILL : CLP_SAMPLED_WAITS;
 }
 
 static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw, uint64_t now)
@@ -98,7 +100,7 @@ static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_ra
     if (count != 0) {
         uint64_t weight = now - known->at;
         clp_stack_samples_add(&sampler->samples, sampler->room->lines, count, weight,
-                              waits(sampler, raw, known, used, weight));
+                              state_of(sampler, raw, known, used, weight));
         sampler->taken++;
     }
     known->idle = count == 0 ? sampler->changes : 0;

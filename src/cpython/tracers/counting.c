@@ -130,7 +130,6 @@ static bool start(struct clp_recorder *recorder)
     if (recorder->stack_sampler.engine == NULL)
         clp_stack_sampler_init(&recorder->stack_sampler, &recorder->engine, &recorder->pages, &recorder->clock);
     (void)clp_engine_add_parts(&recorder->engine, CLP_PART_LIGHT);
-    (void)clp_stack_sampler_start(&recorder->stack_sampler); /* without samples there are no times; hits are as ever */
     return true;
 }
 
@@ -219,7 +218,29 @@ void clp_counting_look(struct clp_recorder *recorder)
     clp_mem_free(&recorder->mem, running.items, running.room, sizeof *running.items);
 }
 
+void clp_counting_rest(struct clp_recorder *recorder)
+{
+    if (recorder->tracer == &clp_tracer_counting)
+        clp_stack_sampler_stop(&recorder->stack_sampler);
+}
+
+void clp_counting_wake(struct clp_recorder *recorder)
+{
+    if (recorder->tracer == &clp_tracer_counting)
+        (void)clp_stack_sampler_start(&recorder->stack_sampler);
+}
+
 #else
+
+void clp_counting_rest(struct clp_recorder *recorder)
+{
+    (void)recorder;
+}
+
+void clp_counting_wake(struct clp_recorder *recorder)
+{
+    (void)recorder;
+}
 
 void clp_counting_look(struct clp_recorder *recorder)
 {

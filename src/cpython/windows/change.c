@@ -4,6 +4,7 @@
 #include "cpython/compat/raised.h"
 #include "cpython/recorder/gc_calls.h"
 #include "cpython/tracers/code_copies.h"
+#include "cpython/tracers/counting.h"
 #include "cpython/tracers/cython_monitoring.h"
 #include "cpython/tracers/offering.h"
 
@@ -19,6 +20,7 @@ static void rest(struct clp_recorder *recorder)
 {
     const struct clp_tracer *fallback = recorder->fallback;
 
+    clp_counting_rest(recorder);
     clp_gc_calls_leave(recorder);
     clp_blocks_rest(recorder);
     clp_cython_end(recorder);

@@ -289,6 +289,7 @@ static bool open_window(struct clp_code_window *window)
     clp_readers_watch(window->recorder);
     if (!clp_tracer_wake(window->recorder))
         return false;
+    clp_counting_wake(window->recorder);
     clp_gc_calls_watch(window->recorder);
     window->open = true;
     window->displaced = false;

@@ -330,8 +330,8 @@ static void sample(struct fixture *fixture, struct clp_stack_samples *samples)
     clp_stack_samples_init(samples, &fixture->engine);
     for (uint32_t i = 0; i < 2; i++)
         cr_assert_eq(clp_stack_samples_make(samples, i), CLP_OK);
-    clp_stack_samples_add(samples, stack, 4, 1000, true);
-    clp_stack_samples_add(samples, stack + 1, 3, 500, false);
+    clp_stack_samples_add(samples, stack, 4, 1000, CLP_SAMPLED_WAITS);
+    clp_stack_samples_add(samples, stack + 1, 3, 500, CLP_SAMPLED_RUNS);
 }
 
 /* Samples that nobody has settled yet count as if somebody had. */
