@@ -189,8 +189,9 @@ def ckernprof(*words):
     """The start of a ckernprof command: this interpreter, and where -l is among the words the tracer under test."""
     command = [CKERNPROF, "--python", sys.executable]
     options = words if str(*words[:1]).startswith("-") else ()  # behind the program they are the program's
-    if TRACER and any(re.fullmatch("-[a-z]*l.*|--line(-by-line)?", str(word), re.S) for word in options):
-        command += ["--clock", "light"] if TRACER == "light" else ["--tracer", TRACER]
+    light = "--light" in options or "light" in options  # has a tracer of its own
+    if TRACER and not light and any(re.fullmatch("-[a-z]*l.*|--line(-by-line)?", str(word), re.S) for word in options):
+        command += ["--tracer", TRACER]
     return [*command, *OPTIONS, *words]
 
 

@@ -579,7 +579,8 @@ static clp_status add_report(struct report *report)
         add_devices(report);
     if (report->options->summarize)
         add_summary(report);
-    if ((report->memory && !report->options->no_details) || report->options->footer)
+    bool to_be_told = report->memory || clp_profile_is_light(&report->profile->meta);
+    if ((to_be_told && !report->options->no_details) || report->options->footer)
         add_footer(report);
     clp_leak_report_text(report->profile, report->options->folder, report->options->marked, report->out);
     return status == CLP_OK && report->out->failed ? CLP_NO_MEMORY : status;

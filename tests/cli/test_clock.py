@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--clock: the exact clock by name, and what the light one cannot have beside it."""
+"""--clock: the exact clock by name, and what --light, which it has as another name, cannot have beside it."""
 import sys
 
 import pytest
@@ -18,18 +18,25 @@ def test_the_exact_clock_has_no_errors(tmp_path):
     shown = run_viewer(["prog.py.lprof"], tmp_path)
     assert "     Error" not in shown.out and "estimates" not in shown.out
     asked = run_viewer(["--columns", "hits,error", "prog.py.lprof"], tmp_path)
-    assert asked.code != 0 or "--clock light" in asked.err
+    assert asked.code != 0 or "--light" in asked.err
 
 
 @pytest.mark.parametrize("option, words", [
-    (["--native"], "--native needs the time of each event, which --clock light does not read"),
-    (["--nvtx"], "--nvtx needs the time of each event"),
-    (["--line-log"], "--line-log needs the time of each event"),
-    (["--timeline"], "--timeline needs the time of each event"),
-    (["--tracer", "settrace"], "--clock light needs the tracer probe; leave out --tracer settrace"),
+    (["--native"], "--native looks at each line as it runs, and --light does not"),
+    (["--nvtx"], "--nvtx looks at each line"),
+    (["--line-log"], "--line-log looks at each line"),
+    (["--timeline"], "--timeline looks at each line"),
+    (["--threads"], "--threads looks at each line"),
+    (["--io"], "--io looks at each line"),
+    (["--counters", "faults"], "--counters looks at each line"),
+    (["--memory", "rss"], "--memory looks at each line"),
+    (["--heap"], "--heap looks at each line"),
+    (["--leaks"], "--leaks looks at each line"),
+    (["--tracer", "settrace"], "--light is a tracer of its own; leave out --tracer settrace"),
 ])
 def test_what_needs_each_event(tmp_path, option, words):
     (tmp_path / "prog.py").write_text("print('ran')\n")
-    ended = run_ckernprof(["-l", "--clock", "light", *option, "prog.py"], tmp_path)
-    assert ended.code == 2 and ended.out == ""
-    assert ended.err.startswith(f"ckernprof: {words}") and ended.err.count("\n") == 1
+    for light in ["--light"], ["--clock", "light"]:
+        ended = run_ckernprof(["-l", *light, *option, "prog.py"], tmp_path)
+        assert ended.code == 2 and ended.out == ""
+        assert ended.err.startswith(f"ckernprof: {words}") and ended.err.count("\n") == 1

@@ -82,8 +82,6 @@ def test_the_examples_of_a_page(page, tmp_path):
         pytest.skip("a sanitizer stands before the library that counts malloc")
     if page == "docs/attach.md" and sys.version_info < (3, 14) and working_gdb() is None:
         pytest.skip("gdb is not installed, or cannot call functions on this machine")
-    if page == "docs/clock.md":
-        pytest.skip("the light tracer is being built")
     if sys.version_info < (3, 11) and page in NEWER:
         pytest.skip("3.10 has no probes, and other lines for decorators and for calls over several lines")
     for number in range(TRIES):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--clock light: hits and calls are those of the exact clock; times, and the memory of short lines, are estimates."""
+"""--light: hits and calls are those of the exact clock; times are estimates from samples."""
 import json
 import re
 import signal
@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(sys.version_info < (3, 11), reason="CPython 3.10 has no probes"),
 ]
 
-LIGHT = "--clock", "light"
+LIGHT = ("--light",)
 
 # Runs long enough for gaps, and does a little of everything.
 EVERYTHING = """
@@ -96,9 +96,13 @@ def hits(profile):
     return {(f.name, line.line): line.hits for f in profile.functions for line in f.lines}
 
 
-def edges(profile):
-    return sorted((edge.caller.name if edge.caller else "", edge.line, edge.callee.name, edge.calls)
-                  for edge in profile.edges if edge.callee)
+def calls(profile):
+    """How often each function was called, from anywhere."""
+    found = {}
+    for edge in profile.edges:
+        if edge.callee:
+            found[edge.callee.name] = found.get(edge.callee.name, 0) + edge.calls
+    return found
 
 
 def test_hits_are_those_of_the_exact_clock(tmp_path):
@@ -106,7 +110,7 @@ def test_hits_are_those_of_the_exact_clock(tmp_path):
     light = made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
     assert exact.meta["tracer"] != "light" == light.meta["tracer"]
     assert hits(light) == hits(exact)
-    assert edges(light) == edges(exact)
+    assert calls(light) == calls(exact)
     assert sum(hits(light).values()) > 400_000
 
 
@@ -157,7 +161,7 @@ def test_calls_of_greenlets_are_those_of_the_exact_clock(tmp_path):
     exact = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory")
     light = made(tmp_path, FAILING_TRACE, "-p", "prog.py", "--no-memory", *LIGHT)
     assert hits(light) == hits(exact)
-    assert edges(light) == edges(exact)
+    assert calls(light) == calls(exact)
 
 
 @tried_again
@@ -166,14 +170,13 @@ def test_the_report_says_what_times_are(tmp_path):
     shown = run_viewer(["prog.py.lprof"], tmp_path)
     assert shown.code == 0
     assert "     Error" in shown.out
-    assert re.search(r"Counting itself took about \S+ s, which the times above leave out. Times, and the memory of short "
-                     r"lines, are estimates: few events read them \(--clock light\)\.", shown.out)
+    assert shown.out.endswith("Profiled by clineprof. Hits are exact; times are estimates from samples (--light).\n")
     exported = json.loads(run_viewer(["--format", "json", "prog.py.lprof"], tmp_path).out)
     lines = [line for f in exported["functions"] for line in f["lines"] if line["hits"]]
     all_self = sum(line["raw_self"] for line in lines)
-    told = sorted(line["error"] / all_self for line in lines if line["hits"] > 50_000)
-    assert 0 < told[len(told) // 2], told
-    steady(told[-1] < 0.05, told)
+    told = [line["error"] / all_self for line in lines if line["raw_self"] > 0.02 * all_self]
+    assert told and min(told) > 0, told
+    steady(max(told) < 0.3, told)
 
 
 @tried_again
@@ -198,89 +201,43 @@ def test_a_long_stay_is_found(tmp_path):
 
 
 @tried_again
-def test_waiting_of_coroutines_is_exact(tmp_path):
+def test_waiting_is_told_from_running(tmp_path):
     profile = made(tmp_path, """
-    import asyncio
-    async def short():
-        await asyncio.sleep(0)
-    async def main():
-        for i in range(30_000):
-            await short()
-        for i in range(20):
-            await asyncio.sleep(0.01)
-    asyncio.run(main())
-    """, "-p", "prog.py", *LIGHT)
-    line = next(each for f in profile.functions for each in f.lines if "0.01" in each.text)
-    assert line.hits == 20
-    steady(0.199e9 <= line.awaited <= 0.4e9, line.awaited)
-
-
-def test_memory_of_long_lines_is_as_ever(tmp_path):
-    profile = made(tmp_path, """
-    def main():
-        kept = []
-        for i in range(40_000):
-            i += 1
-            if i % 1000 == 0:
-                kept.append(bytearray(b"x") * 1_000_000)  # grows
-            i -= 1
-        return len(kept)
-    main()
-    """, "-p", "prog.py", *LIGHT)
-    line = next(each for f in profile.functions for each in f.lines if "# grows" in each.text)
-    assert 39_000_000 <= line.increment <= 41_000_000
-
-
-@tried_again
-def test_memory_of_short_lines_goes_to_those_that_change_it(tmp_path):
-    """Most of the time is in a line that changes nothing. A block of 1,500 bytes needs a new page in one of three
-    executions, and a map one each time."""
-    profile = made(tmp_path, """
-    import mmap
-    def grows():
-        kept = []
-        for i in range(150_000):
-            kept.append(bytearray(1500))  # kept
-            i += sum(range(100))          # long
-        return kept
-    def churns():
-        for i in range(100_000):
-            block = mmap.mmap(-1, 4096)
-            block[0] = 1                  # up
-            i += sum(range(30))           # between
-            block.close()                 # down
-    grows()
-    churns()
+    import threading, time
+    def sleeps():
+        time.sleep(0.5)                    # sleeps
+    def runs():
+        end = time.thread_time() + 0.5
+        while time.thread_time() < end:    # runs
+            pass
+    thread = threading.Thread(target=sleeps)
+    thread.start()
+    runs()
+    thread.join()
     """, "-p", "prog.py", *LIGHT)
     lines = {each.text.split("# ")[1]: each for f in profile.functions for each in f.lines if "# " in each.text}
-    grown = 150_000 * 1500
-    steady(0.95 * grown < lines["kept"].increment < 1.1 * grown, lines["kept"].increment)
-    churned = 100_000 * 4096
-    steady(0.9 * churned < lines["up"].grown < 1.1 * churned, lines["up"].grown)
-    steady(0.9 * churned < lines["down"].released < 1.1 * churned, lines["down"].released)
-    others = [lines[name].grown + lines[name].released for name in ("long", "between")]
-    steady(sum(others) < 0.03 * grown, others)
-    left = profile.meta["others_grown"] + profile.meta["others_released"]
-    steady(left < 0.03 * grown, left)
+    steady(lines["sleeps"].wait > 0.45e9, lines["sleeps"].wait)
+    assert lines["sleeps"].cpu < 0.05e9
+    steady(lines["runs"].cpu > 0.25e9, lines["runs"].cpu)
 
 
 @tried_again
-def test_memory_of_functions_that_are_called_from_elsewhere(tmp_path):
-    """Most reads end an interval outside all selected functions."""
+def test_callers_are_told_by_samples(tmp_path):
     profile = made(tmp_path, """
-    import clineprof
-    kept = []
-    @clineprof.profile
-    def grows(i):
-        kept.append(bytes(1200))
-        return i
-    for i in range(150_000):
-        grows(i)
-        sum(range(25))
-    """, "-l", *LIGHT)
-    [line] = [each for f in profile.functions for each in f.lines if "kept.append" in each.text]
-    grown = 150_000 * 1200
-    steady(0.95 * grown < line.increment < 1.1 * grown, line.increment)
+    import time
+    def wait(seconds):
+        time.sleep(seconds)
+    def often():
+        for _ in range(30):
+            wait(0.01)
+    def long():
+        wait(0.9)
+    often()
+    long()
+    """, "-p", "prog.py", *LIGHT)
+    edges = {edge.caller.name: edge for edge in profile.edges if edge.caller and edge.callee.name == "wait"}
+    assert sum(edge.calls for edge in edges.values()) == 31
+    steady(edges["long"].time > 2 * edges["often"].time, edges)
 
 
 def test_children_and_forks(tmp_path):
@@ -342,17 +299,17 @@ def test_the_thread_runs_while_something_counts(tmp_path):
         wanted += 0
         return threads(wanted)
     profile = clineprof.Profiler(tracer="light")
-    made, g = threads(1), profile(f)
+    made, g = threads(2), profile(f)
     print(made, g(2), threads(2))
     profile.close()
     print(threads(1), g(1))
     again = clineprof.Profiler()
-    print(threads(1), again(f)(2))
+    print(threads(2), again(f)(2))
     again.close()
     print(threads(1))
     """)], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.split() == ["1", "2", "2", "1", "1", "1", "2", "1"]
+    assert ended.out.split() == ["2", "2", "2", "1", "1", "2", "2", "1"]
 
 
 def test_a_killed_run_is_recovered(tmp_path):
@@ -383,15 +340,15 @@ def test_unlike_clocks_are_told(tmp_path):
     (tmp_path / "prog.py.lprof").rename(tmp_path / "exact.lprof")
     made(tmp_path, EVERYTHING, "-p", "prog.py", *LIGHT)
     diff = run_viewer(["diff", "exact.lprof", "prog.py.lprof"], tmp_path)
-    assert "The times after are estimates (--clock light), and the others are exact." in diff.out
+    assert "The times after are estimates (--light), and the others are exact." in diff.out
     back = run_viewer(["diff", "prog.py.lprof", "exact.lprof"], tmp_path)
-    assert "The times before are estimates (--clock light), and the others are exact." in back.out
+    assert "The times before are estimates (--light), and the others are exact." in back.out
     same = run_viewer(["diff", "prog.py.lprof", "prog.py.lprof"], tmp_path)
     assert "estimates" not in same.out
     merged = run_viewer(["merge", "-o", "both.lprof", "exact.lprof", "prog.py.lprof"], tmp_path)
     assert merged.code == 0, merged.err
     shown = run_viewer(["both.lprof"], tmp_path)
-    assert "Some times, and some memory of short lines, are estimates: few events read them (--clock light)." in shown.out
+    assert "Some times are estimates from samples (--light)." in shown.out
 
 
 def test_a_profiler_may_be_light(tmp_path):
@@ -425,7 +382,7 @@ def test_a_profiler_may_be_light(tmp_path):
     assert ended.out.splitlines() == [
         "300002",
         "101",
-        "clineprof: native needs the time of each event, which the tracer light does not read",
+        "clineprof: native looks at each line as it runs, and the tracer light does not",
         "clineprof: this process records with the light tracer, which its first Profiler chose; it cannot be probe as "
         "well",
     ]

@@ -67,12 +67,25 @@ uint32_t clp_counted_node(const struct clp_counted *counted, int offset)
     return low > 0 ? counted->spans[low - 1].node : CLP_FLOW_OUTSIDE;
 }
 
-static void fill_cells(const struct clp_counted *counted, const struct clp_code_lines *lines, uint32_t *cells, uint32_t units)
+/* Does the line of this cell ever begin? `begin[cell]` says so. */
+static void find_beginnings(struct clp_ways *ways, bool *begin, uint32_t cells)
+{
+    for (uint32_t i = 0; i < ways->way_count; i++) {
+        if (clp_ways_items(ways)[i].cell < cells)
+            begin[clp_ways_items(ways)[i].cell] = true;
+    }
+}
+
+/* Instructions of no line, of one that never begins, and those before the body count for the line before them. */
+static void fill_cells(const struct clp_counted *counted, const struct clp_code_lines *lines, const bool *begin,
+                       uint32_t *cells, uint32_t units)
 {
     for (size_t i = 0; i < counted->span_count; i++) {
         const struct clp_flow_span *span = &counted->spans[i];
         uint32_t past = i + 1 < counted->span_count ? span[1].unit : units;
         uint32_t cell = span->line >= 0 ? clp_code_lines_find(lines, span->line) : CLP_NO_CELL;
+        if (cell >= lines->line_count || !begin[cell])
+            cell = CLP_NO_CELL;
         for (uint32_t unit = span->unit; unit < past; unit++)
             cells[unit] = cell;
     }
@@ -85,12 +98,15 @@ void clp_counted_begin(struct clp_recorder *recorder, struct clp_counted *counte
     uint32_t *cells = clp_mem_alloc(&recorder->mem, units, sizeof *cells);
 
     counted->ways->function = function;
-    if (cells == NULL)
-        return;
-    fill_cells(counted, lines, cells, units);
-    if (clp_sampled_code_add(&recorder->stack_sampler, code, function, cells, units))
-        counted->sampled = code;
+    bool *begin = clp_mem_alloc(&recorder->mem, lines->line_count, sizeof *begin);
+    if (cells != NULL && begin != NULL) {
+        find_beginnings(counted->ways, begin, lines->line_count);
+        fill_cells(counted, lines, begin, cells, units);
+        if (clp_sampled_code_add(&recorder->stack_sampler, code, function, cells, units))
+            counted->sampled = code;
+    }
     clp_mem_free(&recorder->mem, cells, units, sizeof *cells);
+    clp_mem_free(&recorder->mem, begin, lines->line_count, sizeof *begin);
 }
 
 void clp_counted_end(struct clp_recorder *recorder, struct clp_counted *counted)

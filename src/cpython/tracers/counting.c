@@ -190,6 +190,23 @@ static void add_bodies(struct running *running, PyFrameObject *frame)
     }
 }
 
+/* Adds the bodies of greenlets that are switched off: they are on no thread's stack. */
+static void add_greenlets(struct running *running)
+{
+    PyObject *objects = clp_compat_collector("get_objects", NULL);
+
+    for (Py_ssize_t i = 0; objects != NULL && i < PySequence_Fast_GET_SIZE(objects); i++) {
+        PyObject *object = PySequence_Fast_GET_ITEM(objects, i), *frame = NULL;
+        if (strcmp(Py_TYPE(object)->tp_name, "greenlet.greenlet") == 0 || strcmp(Py_TYPE(object)->tp_name, "greenlet") == 0)
+            frame = PyObject_GetAttrString(object, "gr_frame"); /* a C getter; None: it runs, or has ended */
+        if (frame != NULL && PyFrame_Check(frame))
+            add_bodies(running, (PyFrameObject *)Py_NewRef(frame));
+        Py_XDECREF(frame);
+    }
+    PyErr_Clear();
+    Py_XDECREF(objects);
+}
+
 static void find_running(struct running *running)
 {
     PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
@@ -197,6 +214,8 @@ static void find_running(struct running *running)
 
     for (; state != NULL; state = PyThreadState_Next(state))
         add_bodies(running, PyThreadState_GetFrame(state));
+    if (running->recorder->greenlets.met)
+        add_greenlets(running);
     clp_compat_collect_again(collected);
 }
 
