@@ -247,11 +247,16 @@ def test_a_profile_of_ckernprof_is_one_too(script, tmp_path):
 def test_it_is_written_while_the_program_runs(tmp_path):
     path = tmp_path / "it.dat"
     process = start(["run", "-T", ".01", "-o", path, "sh", "-c", "echo $$ > pid; exec sleep 60"], tmp_path)
-    wait_until(lambda: path.exists() and len(rows(path, "MEM")) >= 20)
+    wait_until(lambda: path.exists() and len(rows(path, "MEM")) >= 20 and names_itself(tmp_path))
     process.kill()
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     process.communicate()
     assert len(sizes(path)) >= 20
+
+
+def names_itself(folder):
+    """Has the program written its number? Its memory may be read before."""
+    return (folder / "pid").exists() and (folder / "pid").read_text().endswith("\n")
 
 
 def wait_until(done, seconds=20):
@@ -272,7 +277,7 @@ def test_control_c_ends_a_run(tmp_path):
     path = tmp_path / "it.dat"
     code, err = interrupted(
         ["run", "-T", ".01", "-o", path, "sh", "-c", "echo $$ > pid; exec sleep 60"], tmp_path,
-        lambda: path.exists() and len(rows(path, "MEM")) > 5)
+        lambda: path.exists() and len(rows(path, "MEM")) > 5 and names_itself(tmp_path))
     assert (code, err) == (130, "") and len(sizes(path)) > 5
     with pytest.raises(ProcessLookupError):  # it was told, too
         os.kill(int((tmp_path / "pid").read_text()), 0)

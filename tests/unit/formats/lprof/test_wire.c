@@ -1193,9 +1193,19 @@ Test(wire, every_truncation_is_noticed)
     }
 }
 
+#if defined __has_feature /* clang */
+#if __has_feature(address_sanitizer)
+#define UNDER_ADDRESS_SANITIZER
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define UNDER_ADDRESS_SANITIZER
+#endif
+
 /* Each value is tried at every STEPth byte only: all would take a minute, and a quarter of an hour under a tool. */
 #ifdef CLP_PLAIN_CRITERION_H
 #define STEP 61
+#elif defined UNDER_ADDRESS_SANITIZER
+#define STEP 23
 #else
 #define STEP 5
 #endif
