@@ -80,8 +80,8 @@ class Page:
         assert box.get_attribute("id") == "search"
         box.clear()
         box.send_keys(text)
-        self.until("return document.getElementById('search').value === arguments[0]", text)
-        time.sleep(0.2)  # the page waits a moment for more
+        # the page waits a moment for more before it searches
+        self.until("return document.getElementById('search').value === arguments[0] && !typing", text)
 
     def until(self, script, *arguments):
         end = time.monotonic() + 20

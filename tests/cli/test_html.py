@@ -3,10 +3,12 @@
 known, how it is worked with, and that nothing in a profile gets out of being text."""
 import base64
 import fnmatch
+import itertools
 import os
 import re
 import signal
 import sys
+import types
 
 import msgpack
 import pytest
@@ -906,6 +908,20 @@ def test_a_line_of_a_million_characters(page, tmp_path):
     one = function("f", 1, text, {"line": [2], "hits": [1], "time": [1]}, 1)
     page.open(make(tmp_path, write(tmp_path / "p", [one]))[0])
     assert page.column("Source", "source")[1].endswith("x995,013 more characters")
+
+
+def test_colours_do_not_depend_on_how_busy_the_machine_is(monkeypatch):
+    """The limit is of processor time."""
+    pytest.importorskip("pygments")
+    from clineprof._html import colours
+
+    def coloured(later, used):
+        clocks = types.SimpleNamespace(monotonic=itertools.count(0, later).__next__, thread_time=itertools.count(0, used).__next__)
+        monkeypatch.setattr(colours, "time", clocks)
+        return colours.runs_of([(7, "def f():\n    return 'text'\n")])
+
+    assert coloured(later=10, used=0)[7][:2] == [4, colours.KINDS.index("kw")]
+    assert coloured(later=10, used=3) == {}
 
 
 @pytest.mark.parametrize("text", [(" " * 50 + "\n") * 9000, "@" * 400_000 + "\n"])

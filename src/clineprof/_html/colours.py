@@ -10,7 +10,7 @@ from clineprof._html import texts
 # The kinds of a run of characters; a run has the index of its kind, 0 is plain text. tables.css has a class for each.
 KINDS = ("", "kw", "str", "lit", "com", "def", "dec", "bui", "esc")
 CHARACTERS = 500_000  # about 14,000 lines
-SECONDS = 5  # ten times as long as Pygments usually takes for CHARACTERS
+SECONDS = 5  # of processor time: ten times as long as Pygments usually takes for CHARACTERS
 LONGEST_LINE, LONGEST_GAP = 2000, 1000
 
 
@@ -23,7 +23,7 @@ def runs_of(functions):
     except ImportError:
         return None
     lexer, kinds = PythonLexer(), _Kinds(token.Token)
-    found, left, end = {}, CHARACTERS, time.monotonic() + SECONDS
+    found, left, end = {}, CHARACTERS, time.thread_time() + SECONDS
     for place, text in functions:
         left -= len(text)
         if left < 0:
@@ -43,6 +43,7 @@ def _runs(lexer, kinds, text, end):
     """Returns [length, kind, ..] of the text, or None when the time is up. Lengths are those of JavaScript's strings: a
     character above U+FFFF counts two."""
     runs, last = [], None
+    look = time.monotonic() + end - time.thread_time()  # before then the time cannot be up, and this clock is cheaper
     for _, token, value in lexer.get_tokens_unprocessed(text):
         kind = kinds[token]
         length = len(value) if value.isascii() else len(value.encode("utf-16-le", "surrogatepass")) // 2
@@ -51,7 +52,7 @@ def _runs(lexer, kinds, text, end):
         else:
             runs += (length, kind)
             last = kind
-        if time.monotonic() > end:
+        if time.monotonic() > look and time.thread_time() > end:
             return None
     return runs
 
