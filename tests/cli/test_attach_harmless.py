@@ -314,7 +314,7 @@ while sys.argv[1:] or not os.path.exists("go"):
 os.execv(*NEXT)
 """
 ITSELF = "(sys.executable, [sys.executable, 'app.py', 'second'])"
-ANOTHER = "('/bin/sh', ['sh', '-c', 'touch second; exec sleep 60'])"
+ANOTHER = "('/bin/sh', ['sh', '-c', 'touch second; while :; do :; done'])"
 
 
 @through_gdb
@@ -331,7 +331,6 @@ def test_a_process_that_executes_another_program_meanwhile(target, tmp_path, vis
 if [ $(wc -l <'{tmp_path}/bin/visits') = {visit} ]; then
   touch '{tmp_path}/go'
   until [ -e '{tmp_path}/second' ]; do sleep 0.01; done
-  sleep 0.2
 fi
 exec GDB "$@"
 """)
