@@ -144,7 +144,7 @@ class Ended:
         return Profile(path)
 
 
-def run(command, folder, env=None, stdin="", timeout=60, addresses=None):
+def run(command, folder, env=None, stdin="", timeout=300, addresses=None):
     """Runs a command in a folder, with so many bytes of address space at most. Output is text; bytes
     that are not UTF-8 come as surrogates."""
     limit = None if SANITIZED else addresses

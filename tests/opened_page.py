@@ -84,7 +84,7 @@ class Page:
         self.until("return document.getElementById('search').value === arguments[0] && !typing", text)
 
     def until(self, script, *arguments):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 300
         while not self.js(script, *arguments):
             assert time.monotonic() < end, script
             time.sleep(0.05)

@@ -49,7 +49,7 @@ def on_terminal(words, folder, columns=120, rows=60, beside=None, streams=("stdi
     data = read_to_the_end(ours)
     other.join(), limit.cancel()
     os.close(ours)
-    return data, process.wait(timeout=60)
+    return data, process.wait(timeout=300)
 
 
 class Top:
@@ -71,7 +71,7 @@ class Top:
     def until(self, seen):
         """Reads until `seen(rows)` is true. Returns the rows."""
         while not (self.data.count(b"\x1b[H") and seen(self.rows())):
-            ready = select.select([self.terminal], [], [], 30)[0]
+            ready = select.select([self.terminal], [], [], 300)[0]
             assert ready, self.screen.display
             block = os.read(self.terminal, 65536)
             self.data += block

@@ -710,7 +710,7 @@ class Editor:
     """What an editor says to debugpy, and hears: one JSON text behind its length."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=300)
         self.stream, self.number = self.socket.makefile("rb"), 0
         self.events = []
 
@@ -783,7 +783,7 @@ def debugged(command, folder):
             steps = ["next", "stepIn", "next", "next", "stepOut", "next", "stepIn"]
             editor = Editor(int(process.stdout.readline()))
             told = editor.debug(folder / "work.py", [4, 15], [*steps, *["continue"] * 12])
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=300)
         finally:
             process.kill()
     process.stdout, process.stderr = out, err

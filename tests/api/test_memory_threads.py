@@ -527,7 +527,7 @@ def waits():
 waits()
 ''')
     process = subprocess.run([*ckernprof("-l", "--memory", "anon", path)], cwd=path.parent,
-                             env=clean_environment(STEADY), capture_output=True, timeout=60)
+                             env=clean_environment(STEADY), capture_output=True, timeout=300)
     assert process.returncode == (-signal.SIGKILL if "kill" in ending else 0), process.stderr
     ended = run_viewer(["recover", "program.py.lprof.live"], path.parent)
     assert ended.code == 0, ended.err

@@ -906,7 +906,7 @@ def free_port():
 def fetch(port, path, key=None, method="GET", cut=None):
     """(head, body) of an answer; the connection is closed after `cut` bytes of it."""
     lines = [f"{method} {path} HTTP/1.0", "Host: x"] + [f"X-Clineprof-Key: {key}"] * (key is not None)
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         answer = b""
         while (cut is None or len(answer) < cut) and (block := connection.recv(65536)):
@@ -935,7 +935,7 @@ class Server:
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
+        self.process.wait(300)
         self.log.close()
 
 

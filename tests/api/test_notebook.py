@@ -787,7 +787,7 @@ def test_text_in_a_terminal(tmp_path):
         if not more:
             break
         text += more
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     os.close(main)
     shown = text.decode().replace("\r\n", "\n")
     assert hits_of_text(shown) == F3 and "<table" not in shown

@@ -459,7 +459,7 @@ open("child", "w").write(str(os.getpid()))
     assert hits(tmp_path) == {"count": {}} and hits(tmp_path, name.name) == {"count": below(1)}
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)

@@ -141,7 +141,7 @@ jobs.work(5)
     if open("/proc/1/comm").read() == open("/proc/self/comm").read():
         pytest.skip("process 1 is a Python here")
     assert run_python(["it.py"], tmp_path, env=ON).code == 0
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while not (tmp_path / "profile_output.lprof").exists() and time.monotonic() < end:
         time.sleep(0.05)
     assert written(tmp_path) == {"profile_output.lprof": 5}
@@ -157,7 +157,7 @@ def test_two_programs_at_once(tmp_path):
                for n in ("10", "200")]  # fmt: skip
     for process in started:
         assert process.stdout.readline() == "ready\n"
-    told = [process.communicate(timeout=60) for process in started]
+    told = [process.communicate(timeout=300) for process in started]
     names = [re.findall(r"Wrote profile results to (.*\.lprof)\n", out) for out, _ in told]
     assert sorted(turns(tmp_path / name) for [name] in names) == [10, 200]
     [[plain, own]] = [sorted(name for [name] in names)[::-1]]
@@ -226,13 +226,13 @@ def app(environ, start_response):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as master:  # fmt: skip
         try:
             answered = 0
-            end = time.monotonic() + 50
+            end = time.monotonic() + 300
             while time.monotonic() < end and (answered < 10 or len(list(tmp_path.glob("*.live"))) < 2):
                 answered += ask(tmp_path / "g.sock").endswith("hi")
                 time.sleep(0.02)
         finally:
             master.send_signal(signal.SIGTERM)
-            out, _ = master.communicate(timeout=50)
+            out, _ = master.communicate(timeout=300)
     found = written(tmp_path)
     assert len(found) == 2 and sum(found.values()) == answered, out
     for name in found:
@@ -366,15 +366,15 @@ while not os.path.exists("go" + sys.argv[1]):
     env = clean_environment({"CLINEPROF": "1"})
     both = [subprocess.Popen([python, "it.py", turns], cwd=tmp_path, env=env, text=True, stdout=subprocess.PIPE)
             for turns in ("3", "10")]
-    end = time.monotonic() + 50
+    end = time.monotonic() + 300
     while time.monotonic() < end and len(list(tmp_path.glob("done*"))) < 2:
         time.sleep(0.02)
     told = []
     for process, turns in zip(both, ("3", "10")):
         (tmp_path / f"go{turns}").touch()
         if not at_once:
-            told.append(process.communicate(timeout=50)[0])
-    told += [process.communicate(timeout=50)[0] for process in both if at_once]
+            told.append(process.communicate(timeout=300)[0])
+    told += [process.communicate(timeout=300)[0] for process in both if at_once]
     assert sorted(written(tmp_path).values()) == [3, 10] and not list(tmp_path.glob("*.live")), told
 
 
@@ -401,12 +401,12 @@ async def asgi(scope, receive, send):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as master:  # fmt: skip
         try:
             answered = 0
-            end = time.monotonic() + 50
+            end = time.monotonic() + 300
             while time.monotonic() < end and answered < 10:
                 answered += ask(tmp_path / "g.sock").endswith("hi")
                 time.sleep(0.02)
         finally:
             master.send_signal(signal.SIGTERM)
-            out, _ = master.communicate(timeout=50)
+            out, _ = master.communicate(timeout=300)
     assert written(tmp_path) == {"profile_output.lprof": answered} and answered >= 10, out
     assert not list(tmp_path.glob("*.live")) and "worker process" not in out

@@ -203,7 +203,7 @@ def test_signals(programs, kill, number, code):
     while not (programs / "order.txt").exists() and process.poll() is None:
         pass
     kill(process.pid, number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == code
     assert err.endswith("clineprof ab: interrupted; the profiles so far are kept in 'kept'\n")
 

@@ -50,7 +50,7 @@ def command(words, path=None, **options):
     """(exit code, standard error) of `clineprof` with these words. `path`: a folder for PATH."""
     env = clean_environment({"PATH": f"{path}:{os.environ['PATH']}"} if path else None)
     done = subprocess.run(list(map(str, [*viewer_command(), *words])), env=env, text=True, capture_output=True,
-                          timeout=90, **options)
+                          timeout=300, **options)
     return done.returncode, done.stderr
 
 
@@ -178,7 +178,7 @@ def outer():
 threading.Thread(target=threading.Event().wait, name="idle", daemon=True).start()
 outer()  # main
 """, listen="")
-    done = subprocess.run([*viewer_command(), "dump", str(loop.pid)], text=True, capture_output=True, timeout=60,
+    done = subprocess.run([*viewer_command(), "dump", str(loop.pid)], text=True, capture_output=True, timeout=300,
                           env=clean_environment())
     assert (done.returncode, done.stderr) == (0, "")
     shown = re.sub(r":\d+ in outer", " in outer", done.stdout.replace(str(loop.path), "app.py"))
@@ -213,7 +213,7 @@ def test_two_that_come_at_once_through_gdb(target, tmp_path):
     both = [subprocess.Popen([*viewer_command(), "attach", str(loop.pid), "-s", "1", "-o", f"{i}.lprof"], text=True,
                              cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             for i in range(2)]
-    told = [process.communicate(timeout=60)[1] for process in both]
+    told = [process.communicate(timeout=300)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 1], told
     [line] = [text for process, text in zip(both, told) if process.returncode == 1]
     assert re.fullmatch(rf"clineprof attach: process {loop.pid}(?:: another clineprof counts in this process, for \d+ "
@@ -318,14 +318,14 @@ def test_one_is_killed_while_gdb_holds_the_process(target, tmp_path, who):
     assert refused(loop.pid) == f"process {loop.pid} is held by process {holder}, a debugger\n"
     if who == "clineprof":  # gdb ends what it does, and the process counts and cleans up
         attached.kill()
-        attached.communicate(timeout=60)
+        attached.communicate(timeout=300)
         [sleep] = pathlib.Path(f"/proc/{holder}/task/{holder}/children").read_text().split()
         os.kill(int(sleep), signal.SIGKILL)
         wait_until((tmp_path / "out.lprof").exists)
         wait_until(lambda: left_behind(loop.pid) == [])
     else:
         os.kill(holder, signal.SIGKILL)
-        err = attached.communicate(timeout=60)[1]
+        err = attached.communicate(timeout=300)[1]
         assert err.startswith(f"clineprof attach: gdb cannot reach process {loop.pid}: ") and err.count("\n") == 1, err
     assert lives(loop)
 

@@ -35,7 +35,7 @@ def count_until(loop, line):
 
 def said_by(loop):
     """The next line of its standard output."""
-    ready, _, _ = select.select([loop.process.stdout], [], [], 30)
+    ready, _, _ = select.select([loop.process.stdout], [], [], 300)
     assert ready
     return loop.process.stdout.readline()
 
@@ -123,7 +123,7 @@ def test_ctrl_c_before_the_process_has_come_to_the_request(target, tmp_path):
     pending = pathlib.Path(f"/proc/{loop.pid}/status")
     wait_until(lambda: f"ShdPnd:\t{1 << signal.SIGUSR2 - 1:016x}" in pending.read_text())
     attached.send_signal(signal.SIGINT)
-    assert (*attached.communicate(timeout=60), attached.returncode) == ("", "", 130)
+    assert (*attached.communicate(timeout=300), attached.returncode) == ("", "", 130)
     loop.process.send_signal(signal.SIGCONT)
     wait_until(lambda: left_behind(loop.pid) == [])
     code, out, err = attach(loop, "-s", "0.2")
@@ -162,7 +162,7 @@ def test_many_at_once(target, tmp_path):
     all_of_them = [subprocess.Popen([*viewer_command(), "attach", str(loop.pid), "-s", "3", "-o", f"{i}.lprof"],
                                     text=True, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE) for i in range(6)]  # fmt: skip
-    told = [process.communicate(timeout=60)[1] for process in all_of_them]
+    told = [process.communicate(timeout=300)[1] for process in all_of_them]
     others = [text for text in told if ": another clineprof counts in this process, for " in text]
     assert 1 <= len(told) - len(others) and all(text.startswith("Counting in ") for text in told if text not in others)
     assert loop.end() == "" and left_behind(loop.pid) == []
@@ -337,7 +337,7 @@ exec GDB "$@"
     if told is None:
         env = clean_environment({"PATH": f"{folder}:{os.environ['PATH']}"})
         done = subprocess.run([*viewer_command(), "attach", str(loop.pid), "-s", "0.2", "-o", "out.lprof"], env=env,
-                              cwd=tmp_path, text=True, capture_output=True, timeout=90)
+                              cwd=tmp_path, text=True, capture_output=True, timeout=300)
         assert done.returncode == 0, done.stderr
     else:
         said = refused(loop.pid, path=folder)
@@ -369,7 +369,7 @@ def turn():
 print("ready", flush=True)
 turn()
 """, listen=listen)
-    done = subprocess.run([*viewer_command(), "dump", str(loop.pid)], text=True, capture_output=True, timeout=60,
+    done = subprocess.run([*viewer_command(), "dump", str(loop.pid)], text=True, capture_output=True, timeout=300,
                           env=clean_environment())
     assert done.stdout.startswith("MainThread\n") and " in turn\n" in done.stdout, done.stdout + done.stderr
     assert loop.end() == ""

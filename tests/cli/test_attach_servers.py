@@ -93,7 +93,7 @@ run()
 def ask(path):
     """(process, sum) of an answer."""
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(20)
+        connection.settimeout(300)
         connection.connect(str(path))
         connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
         answer = b""
@@ -232,7 +232,7 @@ def kernel(tmp_path):
                                text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     yield process
     process.stdin.close()
-    process.wait(timeout=60)
+    process.wait(timeout=300)
 
 
 def test_a_jupyter_kernel(kernel, tmp_path):

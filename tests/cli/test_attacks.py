@@ -64,7 +64,7 @@ def test_a_program_read_from_a_pipe_is_not_read_again(tmp_path):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     (tmp_path / "program").write_text(CALLED + "print(called())\n")
     try:
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     finally:
         process.kill()
     assert (process.returncode, err, out[:2]) == (0, "", "1\n")
@@ -77,7 +77,7 @@ import linecache
 names = {{"profile": profile}}
 exec(compile({CALLED!r}, {name!r}, "exec"), names)
 names["called"]()
-""", script, tmp_path, timeout=20)
+""", script, tmp_path, timeout=300)
     assert hits(ended, "called") == 1
 
 

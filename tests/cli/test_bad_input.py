@@ -301,7 +301,7 @@ HOSTILE = {
 def test_hostile(name, tmp_path):
     """Refused with little memory: the viewer may use 512 MiB of address space in all."""
     (tmp_path / "x.lprof").write_bytes(HOSTILE[name])
-    ended = run_viewer(["x.lprof"], tmp_path, timeout=20, addresses=512 * MIB)
+    ended = run_viewer(["x.lprof"], tmp_path, timeout=60, addresses=512 * MIB)
     assert (ended.code, ended.out) == (1, ""), ended.err
     assert re.fullmatch(r"clineprof: x\.lprof: .* at byte \d+.*\n", ended.err)
 

@@ -144,7 +144,7 @@ def test_all_processors_are_used(project, temporary):
         def test_meets():
             tracer = os.environ["CLINEPROF_TEST_TRACER"]
             pathlib.Path(f"met-{tracer}-NAME").touch()
-            end = time.monotonic() + 60
+            end = time.monotonic() + 300
             while len(list(pathlib.Path().glob(f"met-{tracer}-*"))) < 2:
                 assert time.monotonic() < end
                 time.sleep(0.02)
@@ -265,7 +265,7 @@ def alive(pid):
 
 
 def wait_for(condition):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -280,7 +280,7 @@ def test_an_interrupted_run_leaves_nothing(project, temporary, number):
     wait_for(lambda: noted.exists() and noted.read_text().endswith("\n"))
     assert list(temporary.iterdir())
     process.send_signal(number)
-    assert process.wait(60) not in (0, -number)
+    assert process.wait(300) not in (0, -number)
     assert list(temporary.iterdir()) == []
     assert (folder / "tidy").exists()
     wait_for(lambda: not alive(int(noted.read_text())))
@@ -297,7 +297,7 @@ def test_a_make_that_is_ended_leaves_nothing(tmp_path, temporary):
     noted = tmp_path / "pid"
     wait_for(lambda: noted.exists() and noted.read_text().endswith("\n"))
     process.terminate()
-    assert process.wait(60) != 0
+    assert process.wait(300) != 0
     assert list(temporary.iterdir()) == []
     wait_for(lambda: not alive(int(noted.read_text())))
 
@@ -464,7 +464,7 @@ def commit(folder):
 def ci(folder, cwd="/"):
     env = clean_environment({"TMPDIR": str(folder.parent / "temporary")})
     ended = subprocess.run([folder / ".ci/run"], cwd=cwd, env=env, text=True, stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT, timeout=60)
+                           stderr=subprocess.STDOUT, timeout=300)
     assert list((folder.parent / "temporary").iterdir()) == [] and list((folder / "build").iterdir()) == []
     return ended.returncode, ended.stdout
 
@@ -523,5 +523,5 @@ def test_an_interrupted_ci_leaves_nothing(checkout):
     process = subprocess.Popen([checkout / ".ci/run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lambda: list((checkout / "build").glob("ci.*/clineprof/Makefile")))
     process.terminate()
-    assert process.wait(60) == 1
+    assert process.wait(300) == 1
     assert list((checkout / "build").iterdir()) == []

@@ -137,7 +137,7 @@ def test_zsh_completes(line, offered, tmp_path):
     """zsh at a terminal, with a key pressed; without an answer it waits for one until the time is up."""
     need("zsh")
     ended = run(["zsh", "-f", "-c", ZSH, "zsh", SHARE / "zsh/site-functions", line, offered], tmp_path,
-                env={"HOME": str(tmp_path)}, timeout=20)
+                env={"HOME": str(tmp_path)}, timeout=300)
     assert (ended.out, ended.err) == ("found\n", "")
 
 

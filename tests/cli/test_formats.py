@@ -289,7 +289,7 @@ def seen_in_speedscope(browser, path):  # noqa: F811
     return {row[2]: tuple(cell.split(" (")[0] for cell in row[:2]) for row in rows}
 
 
-def waited(look, seconds=30):
+def waited(look, seconds=300):
     """What look() gives as soon as it gives something."""
     end = time.monotonic() + seconds
     while not (found := look()):
@@ -500,7 +500,7 @@ def snakeviz(path):
 
 def fetched(address):
     try:
-        return urllib.request.urlopen(address, timeout=30).read().decode()
+        return urllib.request.urlopen(address, timeout=300).read().decode()
     except OSError:
         return None  # it does not listen yet
 

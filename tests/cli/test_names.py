@@ -81,7 +81,7 @@ def start(arguments, folder, before=(), **environment):
                             env=clean_environment(environment))  # fmt: skip
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end and not condition():
         time.sleep(0.02)
@@ -171,10 +171,10 @@ def test_of_two_runs_at_once_each_has_its_own_profile(program, tmp_path):
     own = f"prog.py-{second.pid}.lprof"
     wait_for((tmp_path / own).exists)  # -i
     (tmp_path / "a").touch()
-    out, err = first.communicate(timeout=30)
+    out, err = first.communicate(timeout=300)
     assert (written(out), err) == (["prog.py.lprof"], "")
     (tmp_path / "b").touch()
-    out, err = second.communicate(timeout=30)
+    out, err = second.communicate(timeout=300)
     assert written(out) == [own]
     assert err == (f"ckernprof: process {first.pid} is making a profile of the same name; this run writes "
                    f"'{tmp_path}/{own}'\n")
@@ -196,9 +196,9 @@ def test_many_runs_that_begin_together_beside_what_a_killed_one_left(program, tm
             "open('ready' + sys.argv[1], 'w')\nwait('go')\n")
     run_ckernprof(["-l", "prog.py", "1"], tmp_path)
     runs = [start(["-l", "prog.py", str(n)], tmp_path) for n in range(10, 18)]
-    wait_for(lambda: len(list(tmp_path.glob("ready*"))) == 8, 60)
+    wait_for(lambda: len(list(tmp_path.glob("ready*"))) == 8)
     (tmp_path / "go").touch()
-    told = [process.communicate(timeout=60) for process in runs]
+    told = [process.communicate(timeout=300) for process in runs]
     names = [name for out, _ in told for name in written(out)]
     assert len(set(names)) == 8, told
     assert [turns(tmp_path / name) for name in names] == list(range(10, 18))
@@ -215,11 +215,11 @@ def test_calls_of_two_runs_at_once(program, tmp_path):
     for name, process in runs.items():
         assert process.stdout.readline() == "ready\n"
     (tmp_path / "a").touch()
-    out, err = runs["a"].communicate(timeout=30)
+    out, err = runs["a"].communicate(timeout=300)
     assert (written(out), err) == (["prog.py.prof"], "")
     before = (tmp_path / "prog.py.prof").read_bytes()
     (tmp_path / "b").touch()
-    out, err = runs["b"].communicate(timeout=30)
+    out, err = runs["b"].communicate(timeout=300)
     own = f"prog.py-{runs['b'].pid}.prof"
     assert written(out) == [own] and (tmp_path / own).exists()
     assert "another process has written a profile of the same name" in err
@@ -271,7 +271,7 @@ def test_containers_on_one_folder_do_not_touch_each_others_files(program, tmp_pa
     runs = [start(["-l", "--prof-child-procs", "prog.py", str(n)], tmp_path, container) for n in (100, 200, 300)]
     wait_for(lambda: len(list(tmp_path.glob("ready*"))) == 3)
     (tmp_path / "go").touch()
-    told = [process.communicate(timeout=60) for process in runs]
+    told = [process.communicate(timeout=300) for process in runs]
     names = [name for out, _ in told for name in written(out)]
     assert sorted(names) == ["prog.py-1-2.lprof", "prog.py-1.lprof", "prog.py.lprof"]
     assert [turns(tmp_path / name) for name in names] == [130, 230, 330]

@@ -323,7 +323,7 @@ HOSTILE = {
 def test_hostile_sizes(name, tmp_path):
     """Refused with little memory: the viewer may use 512 MiB of address space in all."""
     (tmp_path / "x.lprof").write_bytes(HOSTILE[name])
-    ended = run_viewer(["x.lprof"], tmp_path, timeout=20, addresses=512 * MIB)
+    ended = run_viewer(["x.lprof"], tmp_path, timeout=60, addresses=512 * MIB)
     assert (ended.code, ended.out) == (1, ""), ended.err
     assert re.fullmatch(r"clineprof: x\.lprof: .* at byte \d+: .*\n", ended.err)
     assert "out of memory" not in ended.err
@@ -385,7 +385,7 @@ def test_nothing_waits_for_a_pipe_or_a_device(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     files = [str(tmp_path / "pipe"), "/dev/zero", "/dev/tty", str(tmp_path), "/proc/self/mem", "", "a\nb"]
     (tmp_path / "x.lprof").write_bytes(pickled({(file, 1, "f"): [(1, 1, 5)] for file in files}))
-    ended = run_viewer(["x.lprof", "--read-sources"], tmp_path, timeout=20)
+    ended = run_viewer(["x.lprof", "--read-sources"], tmp_path, timeout=60)
     assert (ended.code, len(ended.err.splitlines())) == (0, 1)
     assert f"no source for {len(files)} of {len(files)} functions" in ended.err
 

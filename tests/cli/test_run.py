@@ -485,11 +485,11 @@ def test_real_interrupt(script):
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         assert process.stdout.readline() == "ready\n"
-        end = time.monotonic() + 20
+        end = time.monotonic() + 300
         while time.monotonic() < end and " S " not in pathlib.Path(f"/proc/{process.pid}/stat").read_text():
             time.sleep(0.01)  # until it sleeps
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
         ends.append((process.returncode, err))
     assert ends[0] == ends[1]
     assert ends[1][0] == -signal.SIGINT

@@ -67,7 +67,7 @@ class Machine:
     def run(self, *command, **environment):
         """Without a terminal: the exit status, and what it said."""
         ended = subprocess.run(command or self.setup, env=self.all(environment), text=True,
-                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                               stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
         return ended.returncode, ended.stdout + ended.stderr
 
     def on_terminal(self, typed, *command, **environment):

@@ -100,7 +100,7 @@ def start(arguments, folder, **options):
     )
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()
@@ -459,7 +459,7 @@ def test_a_live_file_that_is_just_being_made_is_one(script, live):
             time.sleep(0.5)
             file.write(bytes(8) + made[8:])
             os.pwrite(file.fileno(), made[:8], 0)
-            out, err = second.communicate(timeout=60)
+            out, err = second.communicate(timeout=300)
         assert re.fullmatch(rf"ckernprof: process {first.pid} is making a profile of the same name; this "
                             r"run writes '.*/prog\.py-\d+\.lprof'\n", err)  # fmt: skip
     finally:
@@ -1162,7 +1162,7 @@ def test_top_ends_with_a_run_that_ends(tmp_path):
     screen = Screen(live)
     screen.wait("is running")
     (tmp_path / "stop").touch()
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert process.returncode == 0
     assert screen.code() == 0 and "the run has ended by itself" in screen.text
 

@@ -362,7 +362,7 @@ def test_forks_while_threads_allocate(folder):
         f()
         os._exit(0)
     """)
-    assert run_ckernprof(["-l", "--tensors", "prog.py"], folder, timeout=100).code == 0
+    assert run_ckernprof(["-l", "--tensors", "prog.py"], folder, timeout=300).code == 0
 
 
 @pytest.mark.parametrize("how", ["spawn", "forkserver"])

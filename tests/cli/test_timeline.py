@@ -277,7 +277,7 @@ work()
 """
 
 
-def at_terminal(command, folder, answers, seconds=30):
+def at_terminal(command, folder, answers, seconds=300):
     """(output, exit status): each answer is given to a prompt of pdb."""
     try:
         pid, terminal = pty.fork()
@@ -332,11 +332,13 @@ def test_pdb_steps_and_goes_on(crossing, tmp_path):
 
 
 def test_pdb_calls_a_selected_function(crossing, tmp_path):
+    began = time.monotonic_ns()
     out, code = stopped(crossing, tmp_path, "f(1)", "import time; time.sleep(1.5)", "c")
+    left = time.monotonic_ns() - began - 1.5e9
     assert "\n1048576\n" in out and "the end" in out and code == 0
     profile = Profile(tmp_path / "program.py.lprof")
     function = profile.function("f")
-    assert function["total"] < 1.5e9 and max(function["lines"]["time"]) < 1.5e9  # the prompt's is nobody's
+    assert function["total"] < left and max(function["lines"]["time"]) < left  # the prompt's is nobody's
 
 
 def test_pdb_quits(crossing, tmp_path):
