@@ -10,7 +10,7 @@ import urllib.parse
 
 from harness import clean_environment, viewer_command
 
-SECONDS = 30
+SECONDS = 300
 # What VS Code says of itself, as far as it matters here.
 CAN_ALL = {
     "workspace": {
