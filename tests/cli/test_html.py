@@ -920,8 +920,8 @@ def test_colours_do_not_depend_on_how_busy_the_machine_is(monkeypatch):
         monkeypatch.setattr(colours, "time", clocks)
         return colours.runs_of([(7, "def f():\n    return 'text'\n")])
 
-    assert coloured(later=10, used=0)[7][:2] == [4, colours.KINDS.index("kw")]
-    assert coloured(later=10, used=3) == {}
+    assert coloured(later=20, used=0)[7][:2] == [4, colours.KINDS.index("kw")]
+    assert coloured(later=20, used=6) == {}
 
 
 @pytest.mark.parametrize("text", [(" " * 50 + "\n") * 9000, "@" * 400_000 + "\n"])

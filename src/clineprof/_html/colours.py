@@ -10,7 +10,7 @@ from clineprof._html import texts
 # The kinds of a run of characters; a run has the index of its kind, 0 is plain text. tables.css has a class for each.
 KINDS = ("", "kw", "str", "lit", "com", "def", "dec", "bui", "esc")
 CHARACTERS = 500_000  # about 14,000 lines
-SECONDS = 5  # of processor time: ten times as long as Pygments usually takes for CHARACTERS
+SECONDS = 10  # of processor time: twenty times as long as Pygments usually takes for CHARACTERS
 LONGEST_LINE, LONGEST_GAP = 2000, 1000
 
 
