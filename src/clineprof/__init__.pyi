@@ -27,6 +27,7 @@ class _GlobalProfiler:
     setup_config: dict[str, list[str]]
     write_config: dict[str, bool]
     source: Literal["functions", "files", "none"]
+    light: bool
     show_config: dict[str, Any]
     def __init__(self) -> None: ...
     @overload
@@ -434,6 +435,7 @@ def listen(
     cpu: bool = False,
     counters: str = "",
     tensors: bool = False,
+    light: bool = False,
     outfile: str | PathLike[str] | None = None,
 ) -> None: ...
 def load(path: _Path, *more: _Path) -> Profile: ...

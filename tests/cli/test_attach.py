@@ -234,6 +234,18 @@ def test_each_window_counts_nested_functions(target, tmp_path):
     assert loop.end() == ""
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="CPython 3.10 has no probes")
+def test_light(target, tmp_path):
+    loop = target(LOOP)
+    code, out, err = attach(loop, "-s", "0.3", "--light")
+    assert code == 0, err
+    profile = Profile(tmp_path / "out.lprof")
+    assert profile.meta["tracer"] == "light"
+    assert hits(tmp_path, loop.line("sum(range(200))")) > 100
+    assert re.search(r"these ran already and count from their next call: .*\bserve\b", err)
+    assert loop.end() == ""
+
+
 KINDS = """\
 import functools
 

@@ -386,3 +386,67 @@ def test_a_profiler_may_be_light(tmp_path):
         "clineprof: this process records with the light tracer, which its first Profiler chose; it cannot be probe as "
         "well",
     ]
+
+
+# ---- the doors through which it can be asked for ----
+
+WORK = """
+def work(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+"""
+
+
+def expect_light(path, name="work"):
+    profile = clineprof.load(path)
+    assert profile.meta["tracer"] == "light"
+    [function] = [f for f in profile.functions if f.name == name]
+    assert max(line.hits for line in function.lines) == 1001
+
+
+def test_the_environment(tmp_path):
+    (tmp_path / "prog.py").write_text("import clineprof\n@clineprof.profile" + WORK + "work(1000)\n")
+    paths = {"PYTHONPATH": str(BUILD / "python"), "CLINEPROF": "light"}
+    ended = run_python(["prog.py"], tmp_path, env=paths)
+    assert (ended.code, ended.err) == (0, "")
+    expect_light(tmp_path / "profile_output.lprof")
+
+
+def test_pytest(tmp_path):
+    (tmp_path / "test_work.py").write_text(WORK + "def test_it():\n    assert work(1000)\n")
+    ended = run_python(["-m", "pytest", "-q", "-p", "clineprof._pytest", "--clineprof", "--clineprof-light"], tmp_path,
+                       env={"PYTHONPATH": str(BUILD / "python")})
+    assert ended.code == 0, ended.out
+    expect_light(tmp_path / "pytest.lprof")
+
+
+def test_steps(tmp_path):
+    (tmp_path / "prog.py").write_text(WORK + textwrap.dedent("""
+    import clineprof
+    steps = clineprof.Steps(work, wait=1, active=2, tracer="light")
+    with steps:
+        for n in 10, 500, 499, 7:
+            work(n)
+            steps.step()
+    with open("steps.lprof", "wb") as file:
+        file.write(clineprof.dumps(steps.total))
+    """))
+    ended = run_python(["prog.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.code, ended.err) == (0, "")
+    profile = clineprof.load(tmp_path / "steps.lprof")
+    assert max(line.hits for f in profile.functions for line in f.lines) == 501 + 500
+
+
+def test_a_cell(tmp_path):
+    pytest.importorskip("IPython")
+    (tmp_path / "cell.py").write_text(textwrap.dedent("""
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell()
+    shell.run_line_magic("load_ext", "clineprof")
+    shell.run_cell_magic("clineprof", "--light -D cell.lprof", %r + "work(1000)")
+    """) % WORK)
+    ended = run_python(["cell.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python"), "IPYTHONDIR": str(tmp_path)})
+    assert ended.code == 0, ended.err
+    expect_light(tmp_path / "cell.lprof")

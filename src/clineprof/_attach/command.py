@@ -109,6 +109,7 @@ def _attach_parser(name):
     add("--memory", type=_one_of(MEMORY), default=True, metavar="MODE",
         help="off, rss, anon; slow uss, pss, tree (default: rss)")
     add("--no-memory", action="store_const", const="off", dest="memory", help="count hits and time only")
+    add("--light", action="store_true", help="exact hits and sampled times, at little cost (Python 3.11 and newer)")
     add("--cpu", action="store_true", help="split times into CPU and waiting")
     add("--io", action="store_const", const=["io"], default=[], help="count bytes read and written")
     add("--counters", type=_some_of(COUNTERS), default=[], metavar="LIST",
@@ -290,7 +291,7 @@ class Attachment(Visit):
             "targets": [os.path.abspath(word) if os.path.exists(word) else word for word in cut(options.prof_mod)],
             "exclude": options.exclude, "seconds": options.seconds, "memory": options.memory,
             "cpu": options.cpu, "leaks": options.leaks, "source": options.source,
-            "counters": ",".join(options.io + options.counters), "tensors": options.tensors,
+            "counters": ",".join(options.io + options.counters), "tensors": options.tensors, "light": options.light,
         }  # fmt: skip
 
     def talk(self, connection, folder):

@@ -15,7 +15,7 @@ _marks = []  # the mappings; they stay until the process ends
 
 
 def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, leaks=None, source="functions",
-           cpu=False, counters="", tensors=False, outfile=None):
+           cpu=False, counters="", tensors=False, light=False, outfile=None):
     """Lets the signal (by default SIGUSR2) open a window: for some seconds the functions that the targets name are
     counted, and a profile is written. Each further signal opens another window, with a file of its own. `clineprof
     attach` opens windows, too, and then says itself what is counted, how long, and where the profile goes.
@@ -23,6 +23,7 @@ def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, le
     targets, exclude: lists of str, as ckernprof's -p and --exclude take them; no target: all functions of files outside
     the standard library and site-packages
     memory, leaks, source, cpu, counters, tensors: as those of Profiler
+    light: exact hits and sampled times, at little cost; as Profiler(tracer="light")
     outfile: the file of the profile, into whose name the number of the window is put; by default it is named after the
     program and the process
 
@@ -44,7 +45,7 @@ def listen(signal=None, *, seconds=10.0, targets=(), exclude=(), memory=True, le
     request = {
         "seconds": seconds, "targets": list(map(os.fspath, targets)), "exclude": list(map(os.fspath, exclude)),
         "memory": memory, "leaks": None if leaks is None else str(leaks), "source": source,
-        "cpu": bool(cpu), "counters": counters, "tensors": bool(tensors),
+        "cpu": bool(cpu), "counters": counters, "tensors": bool(tensors), "light": bool(light),
         "outfile": os.path.abspath(os.fspath(outfile)) if outfile is not None else None,
     }  # fmt: skip
     signals.signal(number, _Handler(request))

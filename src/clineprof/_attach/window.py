@@ -245,8 +245,9 @@ class Window:
         core = _boot.core()
         self.few_tensors = core.few_tensors() if request["tensors"] else ""
         # A process that was profiled before keeps its tracer.
-        in_place = IN_PLACE and core.tracer() is None
-        self.profiler = core.Profiler(tracer="monitoring" if in_place else None, memory=request["memory"],
+        light = "light" if request["light"] else None
+        in_place = IN_PLACE and core.tracer() is None and not light
+        self.profiler = core.Profiler(tracer="monitoring" if in_place else light, memory=request["memory"],
                                       source=request["source"], leaks=request["leaks"],
                                       cpu=request["cpu"], counters=request["counters"],
                                       tensors=request["tensors"])
@@ -261,7 +262,7 @@ class Window:
     def _lacks(self):
         """What the profile will lack, in sentences."""
         lacks = []
-        waiting = [] if IN_PLACE else list(map(_place_of, _waiting(self.profiler)))
+        waiting = [] if IN_PLACE and not self.request["light"] else list(map(_place_of, _waiting(self.profiler)))
         if waiting:
             more = len(waiting) - MOST_NAMED
             lacks.append("these ran already and count from their next call: %s%s" % (

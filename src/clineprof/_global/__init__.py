@@ -52,6 +52,8 @@ class GlobalProfiler:
         (seconds per unit of times, None for 1e-6); rich and details (bool) are for the terminal. Files
         always have details and never colours. In these two dicts a missing key has its default; for a
         wrong value a message is printed, and the defaults are used
+    light: exact hits and sampled times, at little cost (Python 3.11 and newer). CLINEPROF=light switches that on, too; it
+        has an effect before `profile` is on
     source: whose text goes into the profile: "functions" (that of the selected functions), "files" (of each file with
         a selected function) or "none". It has an effect if it is set before `profile` is on
     """
@@ -65,6 +67,7 @@ class GlobalProfiler:
         }
         self.write_config, self.show_config = dict(WRITE), dict(SHOW)
         self.source = "functions"
+        self.light = False
         self._profile = None  # the Profiler; None until `profile` is on
         self._ending = None  # an ending.Ending, which does what is due at the end of the process; None under ckernprof
         self._schedule = None
@@ -124,9 +127,9 @@ class GlobalProfiler:
     def _is_wanted(self):
         """Does the environment, or an argument of the program, switch `profile` on?"""
         flags = self.setup_config
-        return any(
-            os.environ.get(name, "").strip().lower() not in FALSE for name in flags["environ_flags"]
-        ) or any(flag in sys.argv for flag in flags["cli_flags"])
+        values = [os.environ.get(name, "").strip().lower() for name in flags["environ_flags"]]
+        self.light = self.light or "light" in values
+        return any(value not in FALSE for value in values) or any(flag in sys.argv for flag in flags["cli_flags"])
 
     def _take_launchers(self):
         """Takes ckernprof's profiler, which is `profile` in the builtins under ckernprof. ckernprof then prints and

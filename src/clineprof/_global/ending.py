@@ -19,7 +19,7 @@ UNIT = 1e-6  # seconds: the default unit of times, in the terminal, in files and
 def begin(profile, counts_others):
     """Makes the profiler and its ending, and returns (Profiler, Ending). `counts_others`: the other processes of the
     program are counted, too."""
-    profiler = _boot.core().Profiler(source=profile.source)
+    profiler = _boot.core().Profiler("light" if profile.light else None, source=profile.source)
     ending = Ending(profile, profiler, counts_others)
     atexit.register(ending.at_exit)
     os.register_at_fork(after_in_child=ending.after_fork)

@@ -82,7 +82,7 @@ class Clineprof(Lprun):
         if wish.timeline:
             self.sampler = _boot.core().Sampler(0, wish.interval(TIMELINE_INTERVAL))
         self.profiler = self.view = _boot.core().Profiler(
-            memory=not wish.no_memory, heap=HEAP_INTERVAL if wish.heap else 0,
+            tracer="light" if wish.light else None, memory=not wish.no_memory, heap=HEAP_INTERVAL if wish.heap else 0,
             leaks=wish.leaks_value if wish.leaks else None, cpu=bool(wish.cpu),
             native=bool(wish.native), counters=wish.counted(), tensors=bool(wish.tensors))  # fmt: skip
 

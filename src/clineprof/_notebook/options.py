@@ -9,7 +9,7 @@ SPECS = {
     "lprun_all": ("rzptD:T:u:", ()),
     "mprun": ("rcf:m:T:", ()),
     "memit": ("r:t:i:coq", ()),
-    "clineprof": ("rzpf:m:D:T:u:", ("all", "compare", "no-memory", "cpu", "native", "io", "counters?", "tensors",
+    "clineprof": ("rzpf:m:D:T:u:", ("all", "compare", "no-memory", "light", "cpu", "native", "io", "counters?", "tensors",
                                       "heap", "leaks?", "timeline?")),
 }
 

@@ -29,6 +29,10 @@ def pytest_addoption(parser):
         help="print the N hottest lines (default: 10; 0: none)",
     )  # fmt: skip
     group.addoption(
+        "--clineprof-light", action="store_true",
+        help="exact hits and sampled times, at little cost (Python 3.11 and newer)",
+    )  # fmt: skip
+    group.addoption(
         "--clineprof-tensors", action="store_true",
         help="count the memory of PyTorch's tensors on CUDA devices",
     )  # fmt: skip

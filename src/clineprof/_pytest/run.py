@@ -34,8 +34,8 @@ class _Session:
         core, tensors = _boot.core(), config.known_args_namespace.clineprof_tensors
         self.lacks = core.few_tensors() if tensors else ""  # pytest would hide what the profiler prints now
         try:
-            self.profiler = core.Profiler(tensors=tensors)
-        except RuntimeError as error:
+            self.profiler = core.Profiler("light" if config.known_args_namespace.clineprof_light else None, tensors=tensors)
+        except (RuntimeError, ValueError) as error:
             raise pytest.UsageError("--clineprof: %s" % error) from None
         # without targets: all code below the root folder but what is installed there
         named, excluded = (targets, []) if targets else ([str(config.rootpath)], installed())
