@@ -49,6 +49,15 @@ static void say_no_time(const struct clp_profile *profile)
         clp_console_complain(me, "times are 0, because the clock (CLOCK_MONOTONIC) stands still, as libfaketime can make it");
 }
 
+/* Says so if times were to be sampled, but could not be. */
+static void say_no_samples(const struct clp_profile *profile)
+{
+    const char *reason = clp_profiler_no_samples();
+
+    if (profile->function_count != 0 && reason != NULL)
+        clp_console_complain_format(me, "times are 0, because %s; hits are exact", reason);
+}
+
 /* Says so if memory is wanted, but the system does not tell it. */
 static void say_no_memory(const struct clp_run_options *options, const struct clp_profile *profile)
 {
@@ -144,6 +153,7 @@ static void say_what_lacks(const struct clp_run *run, const struct clp_profile *
     if (clp_profiler_lost(run->recording.profiler))
         clp_console_complain(me, "memory ran out while profiling; some counts are missing");
     say_no_time(profile);
+    say_no_samples(profile);
     say_no_memory(&run->options, profile);
     say_no_cpu(&run->options, profile);
     say_no_counters(&run->options, profile);

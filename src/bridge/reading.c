@@ -158,6 +158,8 @@ void clp_reading_describe_live(const char *path, const struct clp_live_about *ab
         clp_buf_add_text(out, "; it has counted nothing so far");
     if (about->incomplete)
         clp_buf_add_text(out, "; the file could not grow, later functions are missing");
+    if (!idle && clp_profile_is_light(&profile->meta))
+        clp_buf_add_text(out, "; hits are exact, but for one of each body that ran just then (--light)");
 }
 
 static clp_status read_live(const char *path, struct clp_profile *profile, struct clp_buf *notes,

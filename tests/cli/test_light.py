@@ -326,6 +326,7 @@ def test_a_killed_run_is_recovered(tmp_path):
     assert ended.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
     recovered = run_viewer(["recover", "prog.py.lprof.live"], tmp_path)
     assert recovered.code == 0, recovered.err
+    assert "; hits are exact, but for one of each body that ran just then (--light)" in recovered.out
     profile = clineprof.load(tmp_path / "prog.py.lprof")
     assert profile.meta["tracer"] == "light"
     work = next(f for f in profile.functions if f.name == "work")

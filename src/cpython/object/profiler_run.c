@@ -356,6 +356,11 @@ bool clp_profiler_io_failed(void)
     return clp_process_recorder()->io_failed;
 }
 
+const char *clp_profiler_no_samples(void)
+{
+    return clp_process_recorder()->stack_sampler.reason;
+}
+
 bool clp_profiler_displaced(PyObject *profiler)
 {
     (void)profiler;

@@ -119,6 +119,9 @@ bool clp_profiler_displaced(PyObject *profiler);
 
 /* Could bytes read and written not be read at some time after the start? */
 bool clp_profiler_io_failed(void);
+
+/* Why the tracer that takes times from samples has none, as text for a message; NULL: it has, or there is another tracer. */
+const char *clp_profiler_no_samples(void);
 /* Is the time of what lines call measured? With other tracers than probe it is not, though it was wished for. */
 bool clp_profiler_counts_called(PyObject *profiler);
 
