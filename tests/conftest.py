@@ -25,6 +25,9 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "once: does not depend on the tracer; make check runs it in the first round only"
     )
+    config.addinivalue_line(
+        "markers", "hits: asks for hits and a program that does what it does, so make check runs it with the tracer light, too"
+    )
     config.addinivalue_line("markers", "slow: takes many seconds; make quick leaves it out")
     config.addinivalue_line(
         "markers", "alone: needs a quiet machine, as it compares what was measured; make check runs it after all "

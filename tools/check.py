@@ -257,7 +257,8 @@ def run_pytest(python, tracer, alone, options, package, results, environment):
 
 def choices(names, quick):
     """Each round of pytest: its tracer, whether its tests run alone, and the options that select them. What runs alone
-    takes long, so a quick choice has it with the first tracer only."""
+    takes long, so a quick choice has it with the first tracer only. The tracer that only counts, which is there where
+    probes are, runs the tests of hits."""
     for alone in False, True:
         for place, name in enumerate(names):
             functions = QUICK_LATER if place else QUICK_FIRST
@@ -265,6 +266,9 @@ def choices(names, quick):
                 continue
             marks = ["alone" if alone else "not alone"] + ["not once"] * (place > 0) + ["not slow"] * quick
             yield name, alone, ["-m", " and ".join(marks)] + ([f"--functions={functions}"] if quick else [])
+    if "probe" in names:
+        yield "light", False, ["-m", " and ".join(["hits"] + ["not slow"] * quick)] + (
+            [f"--functions={QUICK_LATER}"] if quick else [])
 
 
 def sanitizer_environment(sanitizer):

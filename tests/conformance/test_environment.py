@@ -4,7 +4,10 @@ prints all it sees, and that must be the same text as under python."""
 
 import shutil
 
+import pytest
 from harness import FIXTURES, own_messages_removed, run_ckernprof, run_python
+
+pytestmark = pytest.mark.hits
 
 PROGRAM = FIXTURES / "environment.py"
 

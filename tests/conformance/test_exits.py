@@ -7,6 +7,8 @@ import sys
 import pytest
 from harness import differences, reference, run_ckernprof
 
+pytestmark = pytest.mark.hits
+
 PROGRAM = '''
 class CM:
     def __init__(self, bad_exit=False, bad_enter=False):

@@ -15,7 +15,7 @@ from fuzz_rewrite import compare  # noqa: E402
 from generate import BIG, big_function, function  # noqa: E402
 
 SEED = 2024
-pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::SyntaxWarning"), pytest.mark.hits]
 
 # Opcodes that stand in no function: of modules, classes' own, the compiler's and the interpreter's.
 NOT_IN_FUNCTIONS = set(

@@ -14,6 +14,8 @@ from harness import (
     without_zeros,
 )
 
+pytestmark = pytest.mark.hits
+
 NEEDS = {"numpy_work.py": "numpy"}
 ALONE = {"environment.py"}  # compared in test_environment.py
 PROGRAMS = sorted(path.name for path in FIXTURES.glob("*.py") if path.name not in ALONE)

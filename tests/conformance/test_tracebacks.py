@@ -14,6 +14,8 @@ IS_311 = sys.version_info[:2] == (3, 11)
 HEAD = '''
 import sys, traceback, types
 
+pytestmark = pytest.mark.hits
+
 sys.unraisablehook = lambda it: None
 
 try:
