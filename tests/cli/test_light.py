@@ -175,8 +175,7 @@ def test_the_report_says_what_times_are(tmp_path):
     lines = [line for f in exported["functions"] for line in f["lines"] if line["hits"]]
     all_self = sum(line["raw_self"] for line in lines)
     told = [line["error"] / all_self for line in lines if line["raw_self"] > 0.02 * all_self]
-    assert told and min(told) > 0, told
-    steady(max(told) < 0.3, told)
+    steady(told and 0 < max(told) < 0.3, told)
 
 
 @tried_again
@@ -217,7 +216,7 @@ def test_waiting_is_told_from_running(tmp_path):
     """, "-p", "prog.py", *LIGHT)
     lines = {each.text.split("# ")[1]: each for f in profile.functions for each in f.lines if "# " in each.text}
     steady(lines["sleeps"].wait > 0.45e9, lines["sleeps"].wait)
-    assert lines["sleeps"].cpu < 0.05e9
+    steady(lines["sleeps"].cpu < 0.05e9, lines["sleeps"].cpu)
     steady(lines["runs"].cpu > 0.25e9, lines["runs"].cpu)
 
 
@@ -240,6 +239,7 @@ def test_callers_are_told_by_samples(tmp_path):
     steady(edges["long"].time > 2 * edges["often"].time, edges)
 
 
+@tried_again
 def test_children_and_forks(tmp_path):
     profile = made(tmp_path, """
     import os, sys
@@ -263,7 +263,7 @@ def test_children_and_forks(tmp_path):
     work = next(f for f in profile.functions if f.name == "work")
     line = next(each for each in work.lines if "+=" in each.text)
     assert line.hits == 100_000 + 3 * 200_000 + 3 * 50_000
-    assert line.self > 0
+    steady(line.self > 0, line.self)
 
 
 @tried_again
@@ -281,8 +281,7 @@ def test_a_long_stay_after_a_fork_is_found(tmp_path):
     sleep = next(each for f in profile.functions for each in f.lines if "sleep" in each.text)
     assert sleep.hits == 100_000
     steady(0.39e9 <= sleep.self <= 0.6e9, sleep.self)
-    assert sleep.error > 0
-    steady(sleep.error < 0.05e9, sleep.error)  # stays are known but for their ends
+    steady(0 < sleep.error < 0.05e9, sleep.error)  # stays are known but for their ends
 
 
 def test_the_thread_runs_while_something_counts(tmp_path):
@@ -312,6 +311,7 @@ def test_the_thread_runs_while_something_counts(tmp_path):
     assert ended.out.split() == ["2", "2", "2", "1", "1", "2", "2", "1"]
 
 
+@tried_again
 def test_a_killed_run_is_recovered(tmp_path):
     (tmp_path / "prog.py").write_text(textwrap.dedent("""
     import os, signal
@@ -333,7 +333,7 @@ def test_a_killed_run_is_recovered(tmp_path):
     line = next(each for each in work.lines if "+=" in each.text)
     assert line.hits == 300_000
     # the line that ended the process did not run for as long as the rest
-    assert work.lines[-1].self < work.total
+    steady(work.lines[-1].self < work.total, work.total)
 
 
 def test_unlike_clocks_are_told(tmp_path):
