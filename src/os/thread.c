@@ -252,3 +252,12 @@ void clp_thread_get_use(struct clp_thread_use *use)
     *use = (struct clp_thread_use){.nanos = clp_thread_cpu_nanos()};
     clp_thread_get_counts(use);
 }
+
+unsigned clp_thread_processors(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1; /* maybe there are more than the set has room for; then a little is given away */
+    return (unsigned)CPU_COUNT(&set);
+}

@@ -113,6 +113,9 @@ uint64_t clp_thread_cpu_nanos_of(int number);
  * *nanos is as it was. */
 size_t clp_thread_queue_nanos(uint64_t *nanos);
 
+/* How many processors the calling thread may use; 1 where the system does not tell. */
+unsigned clp_thread_processors(void);
+
 /* Fills all but `nanos`. Reading a thread's processor time makes the kernel check whether its time slice is
  * over, and preempt it if so. */
 void clp_thread_get_counts(struct clp_thread_use *use);

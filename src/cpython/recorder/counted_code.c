@@ -53,6 +53,15 @@ void clp_counted_free(struct clp_recorder *recorder, struct clp_counted *counted
     clp_mem_free(&recorder->mem, counted, 1, sizeof *counted);
 }
 
+bool clp_counted_has_run(const struct clp_counted *counted)
+{
+    for (uint32_t i = 0; i < counted->ways->counter_count; i++) {
+        if (counted->ways->counters[i] != 0)
+            return true;
+    }
+    return false;
+}
+
 uint32_t clp_counted_node(const struct clp_counted *counted, int offset)
 {
     size_t low = 0, high = counted->span_count;

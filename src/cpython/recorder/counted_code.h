@@ -30,6 +30,9 @@ void clp_counted_begin(struct clp_recorder *recorder, struct clp_counted *counte
 /* The code object dies. */
 void clp_counted_end(struct clp_recorder *recorder, struct clp_counted *counted);
 
+/* Was anything counted in the code? */
+bool clp_counted_has_run(const struct clp_counted *counted);
+
 /* In which node does a body of this code run that stands at this offset, in bytes? */
 uint32_t clp_counted_node(const struct clp_counted *counted, int offset);
 

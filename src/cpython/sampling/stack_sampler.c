@@ -9,7 +9,9 @@
 #define SHARE 1e-4
 #define SHORTEST 1e-3
 #define LONGEST 20e-3
-#define MOST_COST 0.01 /* of a processor */
+/* How much of a processor samples may take: one that the program needs itself, or one of several. */
+#define MOST_COST_ALONE 0.01
+#define MOST_COST 0.05
 /* At least and at most so many times the average */
 #define LEAST 0.5
 #define MOST 1.5
@@ -131,7 +133,7 @@ static void set_interval(struct clp_stack_sampler *sampler)
 {
     double usual = fmin(fmax(sampler->run * SHARE, SHORTEST), LONGEST);
 
-    usual = fmax(usual, sampler->cost / MOST_COST);
+    usual = fmax(usual, sampler->cost / sampler->most_cost);
     sampler->helper.interval = usual * (LEAST + (MOST - LEAST) * clp_random_uniform(&sampler->random));
     sampler->run += sampler->helper.interval;
 }
@@ -205,6 +207,7 @@ static void begin(struct clp_stack_sampler *sampler)
     memset(sampler->room->threads, 0, sizeof sampler->room->threads);
     sampler->last = clp_clock_read(sampler->clock);
     sampler->own = sampler->looks = 0;
+    sampler->most_cost = clp_thread_processors() > 1 ? MOST_COST : MOST_COST_ALONE;
     sampler->random = sampler->random != 0 ? sampler->random : sampler->last | 1;
     set_interval(sampler);
 }

@@ -2,7 +2,8 @@
 /* Samples the stacks of all Python threads of the main interpreter at random moments, in a helper thread
  * (stack_reader.h), and sums them up (engine/stack_samples.h). The distance of two samples is 1 ms on average at first, and
  * grows with the run, so that shares of a long run are as good as those of one of 10 seconds and cost less. It also grows
- * where a sample takes long: the sampler uses at most a hundredth of a processor.
+ * where a sample takes long: the sampler uses at most a hundredth of a processor where the program has no other one, and
+ * a twentieth elsewhere.
  *
  * All functions are called with the interpreter's lock. What they share with the helper is held meanwhile; so none of them
  * may be called between clp_helper_hold and clp_helper_release.
@@ -42,6 +43,7 @@ struct clp_stack_sampler {
     uint64_t looks;     /* samples since it was started */
     uint64_t own;       /* processor time of the helper when it was asked for last, ns; 0: not yet */
     double run;         /* for how long it has run, about. Seconds */
+    double most_cost;   /* that samples may have, in processors */
     double cost;        /* of a sample, with its part of waking up. Seconds of processor time; 0: not known yet */
     uint64_t random;
     uint64_t changes; /* of the selected code */

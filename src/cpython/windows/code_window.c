@@ -171,7 +171,8 @@ bool clp_code_window_add(struct clp_code_window *window, uint32_t function, bool
         return true;
     if (clp_recorder_site(recorder, function) == NULL)
         return false;
-    clp_counting_look(window->recorder);
+    if (known) /* what other windows have counted is not this one's */
+        clp_counting_look(window->recorder);
     bool done = is_done(clp_view_add(&window->view, function, now_of(window)));
     if (!clp_view_has(&window->view, function))
         return false;

@@ -2,6 +2,7 @@
 #include "selecting.h"
 #include "cpython/recorder/counted_code.h"
 #include "cpython/tracers/attach.h"
+#include "cpython/tracers/counting.h"
 #include "change.h"
 #include "cpython/compat/inner_code.h"
 #include "function_refs.h"
@@ -180,6 +181,8 @@ static struct clp_selected *adopt(struct clp_recorder *recorder, PyCodeObject *c
 static bool number_prepared(struct clp_code_window *window, PyCodeObject *code, PyObject *name,
                             uint32_t text, struct clp_selected *selected)
 {
+    if (selected->counted != NULL && clp_counted_has_run(selected->counted))
+        clp_counting_look(window->recorder); /* what was counted so far is nobody's */
     if (!add_function(window, code, name, text, &selected->shape, &selected->function))
         return false;
     if (selected->text == CLP_TEXT_NONE) /* the probes needed no text */

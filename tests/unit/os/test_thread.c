@@ -234,3 +234,19 @@ Test(helper, may_be_punctual)
     cr_expect_eq(slack_of_helper(true), 1);
     cr_expect_gt(slack_of_helper(false), 1);
 }
+
+Test(thread, processors_are_those_that_the_thread_may_use)
+{
+    cpu_set_t all, one;
+    size_t first = 0;
+
+    cr_assert_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    while (!CPU_ISSET(first, &all))
+        first++;
+    cr_expect_eq(clp_thread_processors(), (unsigned)CPU_COUNT(&all));
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    cr_expect_eq(clp_thread_processors(), 1);
+    cr_assert_eq(sched_setaffinity(0, sizeof all, &all), 0);
+}
