@@ -309,6 +309,7 @@ static bool is_left_out(const struct clp_run_options *options)
 static bool refuse_beside_light(const struct clp_run_options *options)
 {
     bool memory = options->memory != NULL && !clp_run_options_no_memory(options);
+    bool heap_native = options->heap != NULL && strcmp(options->heap, "native") == 0;
     const char *other = options->native                ? "--native"
                         : options->nvtx                ? "--nvtx"
                         : options->line_log            ? "--line-log"
@@ -318,7 +319,7 @@ static bool refuse_beside_light(const struct clp_run_options *options)
                         : options->counters != NULL    ? "--counters"
                         : options->tensors             ? "--tensors"
                         : options->cuda                ? "--cuda"
-                        : options->heap != NULL        ? "--heap"
+                        : heap_native                  ? "--heap=native"
                         : clp_leakrun_wanted(options)  ? "--leaks"
                         : options->pdb_mmem > 0        ? "--pdb-mmem"
                         : memory                       ? "--memory"

@@ -604,8 +604,6 @@ static void add_memory_columns(struct report *report)
         clp_columns_add(&report->columns, "self-increment");
     if (clp_columns_allocated_tells(report->profile))
         clp_columns_add(&report->columns, "allocated");
-    if (report->profile->meta.heap_interval != 0)
-        clp_columns_add(&report->columns, "live");
 }
 
 static void add_cpu_columns(struct report *report)
@@ -663,6 +661,8 @@ static void choose_columns(struct report *report)
         add_counter_columns(report);
         if (memory)
             add_memory_columns(report);
+        if (profile->meta.heap_interval != 0 && !options->no_memory)
+            clp_columns_add(&report->columns, "live");
     }
     if (options->gc == CLP_GC_APART && !clp_columns_have(&report->columns, CLP_MEASURE_gc))
         clp_columns_add(&report->columns, "gc");

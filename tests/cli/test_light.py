@@ -389,6 +389,30 @@ def test_a_profiler_may_be_light(tmp_path):
     ]
 
 
+def test_live_blocks(tmp_path):
+    """What is kept, and what was alive at the peak, goes to the line that runs when a block is allocated."""
+    profile = made(tmp_path, """
+    kept = []
+    def grows(n):
+        for i in range(n):
+            kept.append(bytes(1000))        # kept
+            [0] * 500                       # dropped
+    def helped():
+        return bytearray(3000)
+    def peaks(n):
+        made = [helped() for _ in range(n)] # peak
+        made.clear()
+    grows(10_000)
+    peaks(5_000)
+    """, "-p", "prog.py:grows,prog.py:peaks", *LIGHT, "--heap", "--heap-interval", "1")
+    lines = {each.text.split("# ")[1]: each for f in profile.functions for each in f.lines if "# " in each.text}
+    assert 8.5e6 < lines["kept"].live < 12e6, lines["kept"].live
+    assert lines["dropped"].live < 0.5e6 and lines["peak"].live < 1e6
+    assert 12.5e6 < lines["peak"].heap_peak < 18.5e6, lines["peak"].heap_peak
+    shown = run_viewer(["prog.py.lprof"], tmp_path)
+    assert re.search(r" Live +Line Contents", shown.out) and re.search(r" (8|9|10|11)\.\d+ MiB +kept\.append", shown.out)
+
+
 # ---- the doors through which it can be asked for ----
 
 WORK = """

@@ -23,6 +23,7 @@ static struct {
     bool hooked[DOMAINS];
     struct clp_heap *heap;            /* NULL: blocks are only counted. table() reads it */
     struct clp_epochs *epochs;        /* of the table; set before it */
+    bool (*find)(struct clp_heap_place *); /* see clp_hooks_set_finder */
     struct clp_allocating unthreaded; /* of threads in which nothing selected ran; needs the interpreter's
                                        * lock */
     bool reached[DOMAINS];
@@ -90,11 +91,21 @@ static INLINE void count(const struct clp_thread *thread, size_t size)
     cell->blocks++;
 }
 
-static RARE void enter(struct clp_heap *heap, const struct clp_thread *thread, const void *block,
+/* The line that owns what the thread allocates now. The finder needs the interpreter's lock. */
+static struct clp_heap_place place_of(int domain, const struct clp_thread *thread)
+{
+    struct clp_heap_place place = clp_thread_place(thread);
+
+    if (place.function == CLP_HEAP_NOBODY && hooks.find != NULL && domain != PYMEM_DOMAIN_RAW)
+        (void)hooks.find(&place);
+    return place;
+}
+
+static RARE void enter(int domain, struct clp_heap *heap, const struct clp_thread *thread, const void *block,
                        size_t size, uint32_t level)
 {
     struct clp_epochs *epochs = __atomic_load_n(&hooks.epochs, __ATOMIC_RELAXED);
-    struct clp_heap_place place = clp_thread_place(thread);
+    struct clp_heap_place place = place_of(domain, thread);
 
     place.level = level;
     clp_heap_add(heap, block, size, &place);
@@ -147,7 +158,7 @@ static RARE void *malloc_unowned(int domain, void *context, size_t count, size_t
     clp_native_resume(inside);
     own->busy = 0;
     if (count_off(own, bytes) < 0 && block != NULL && choose(heap, own, bytes, &level))
-        enter(heap, NULL, block, bytes, level);
+        enter(domain, heap, NULL, block, bytes, level);
     return block;
 }
 
@@ -168,7 +179,7 @@ static INLINE void *hook_malloc(int domain, void *context, size_t count_, size_t
         return NULL;
     count(thread, bytes);
     if (CLP_UNLIKELY((heap = count_down(thread, bytes, &level)) != NULL))
-        enter(heap, thread, block, bytes, level);
+        enter(domain, heap, thread, block, bytes, level);
     return block;
 }
 
@@ -241,7 +252,11 @@ static RARE void *resize_in_table(int domain, void *context, void *block, size_t
         clp_heap_restore(heap, &taken);
     if (moved == NULL)
         return NULL;
-    bool chosen = is_kept(domain, thread, heap, size, counted, known ? &taken : NULL, &place.level);
+    uint32_t level = place.level;
+    bool chosen = is_kept(domain, thread, heap, size, counted, known ? &taken : NULL, &level);
+    if (chosen)
+        place = place_of(domain, thread);
+    place.level = level;
     if (known || chosen)
         clp_heap_moved(heap, known ? &taken : NULL, chosen ? moved : NULL, size, &place);
     return moved;
@@ -436,6 +451,11 @@ bool clp_hooks_set_heap(struct clp_heap *heap, struct clp_epochs *epochs, struct
     __atomic_store_n(&hooks.heap, heap, __ATOMIC_RELEASE);
     clp_native_set_heap(heap, epochs);
     return true;
+}
+
+void clp_hooks_set_finder(bool (*find)(struct clp_heap_place *place))
+{
+    hooks.find = find;
 }
 
 void clp_hooks_checkpoint(void)

@@ -77,8 +77,9 @@ static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wish
 
     if (wishes->heap == 0 && wishes->leaks == NULL)
         return true;
-    if (wishes->heap < 0 || wishes->memory == CLP_MEMORY_OFF) {
-        PyErr_SetString(PyExc_ValueError, wishes->memory != CLP_MEMORY_OFF
+    bool lacks_memory = wishes->memory == CLP_MEMORY_OFF && strcmp(recorder->tracer->name, CLP_TRACER_LIGHT) != 0;
+    if (wishes->heap < 0 || lacks_memory) {
+        PyErr_SetString(PyExc_ValueError, !lacks_memory
                                               ? "heap is a number of bytes, not negative"
                                               : "heap and leaks need memory");
         return false;
@@ -192,7 +193,7 @@ static bool fit_to_counts(struct clp_wishes *wishes)
                        : wishes->tensors != 0                       ? "tensors"
                        : wishes->cuda != 0                          ? "cuda"
                        : wishes->context != NULL                    ? "context"
-                       : wishes->heap != 0 || wishes->leaks != NULL ? "heap"
+                       : wishes->leaks != NULL                      ? "leaks"
                        : wishes->names_memory                       ? "memory"
                                                                     : NULL;
 
