@@ -282,21 +282,34 @@ with Client(os.environ["ADDRESS"]) as client:
 
 
 def test_the_plugin_without_the_context(cluster):
+    """On a busy machine Dask may end a worker that it has just restarted once more. Tasks that ran there run again, and
+    count again, as far as they had come; so each run that begins is noted."""
     said = cluster.run("""
+def noted(n):
+    with open("noted", "a") as file:
+        file.write(f"{n}\\n")
+    return work(n)
+
+def all_noted(client):
+    client.gather(client.map(noted, range(100), pure=False))
+    return sum(map(int, open("noted")))
+
 with Client(os.environ["ADDRESS"]) as client:
     plugin = clineprof.dask.ClineprofPlugin(["__main__.*"])
     client.register_plugin(plugin)
-    both(client)
-    print(len(plugin.write(client, "first.lprof").processes))
+    ran = all_noted(client)
+    print(len(plugin.write(client, "first.lprof").processes), ran)
     client.restart()
-    both(client)
-    print(len(plugin.write(client, "run.lprof").processes))
+    ran = all_noted(client)
+    print(len(plugin.write(client, "run.lprof").processes), ran)
     plugin.end(client)
     both(client)
     print(plugin.write(client, "run.lprof"))
 """)
-    assert said.out == "2\n4\nNone\n"
-    assert [cluster.turns(name) for name in ("first.lprof", "run.lprof")] == [TURNS, 2 * TURNS]
+    (first, before), (later, ran), (nothing,) = (line.split() for line in said.out.splitlines())
+    assert int(first) == 2 and int(later) >= 4 and nothing == "None"
+    assert cluster.turns("first.lprof") == int(before) == TURNS
+    assert 2 * TURNS <= cluster.turns() <= int(ran)
 
 
 def test_the_client_is_closed_in_the_block(cluster):
