@@ -15,7 +15,7 @@ def arguments(argv):
     parser.add_argument("--python", metavar="PATH", help="interpreter to measure with")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="only programs whose name contains NAME, or a part: programs, "
-                             "floor, memory, counters, tensors, cuda, waits, truth, busy, threads, startup, viewer, "
+                             "floor, light, memory, counters, tensors, cuda, waits, truth, busy, threads, startup, viewer, "
                              "ranks, join; "
                              "repeatable")
     parser.add_argument("--variants", metavar="LIST",
@@ -39,7 +39,7 @@ def completed(options):
     options.scale = 0.2 if quick else 1
     options.starts = 5 if quick else 30
     options.views = 2 if quick else 5
-    parts = ("programs", "floor", "memory", "counters", "tensors", "cuda", "waits", "truth", "busy", "threads", "startup",
+    parts = ("programs", "floor", "light", "memory", "counters", "tensors", "cuda", "waits", "truth", "busy", "threads", "startup",
              "viewer", "ranks", "join")
     named = [part for part in parts if part in options.only]
     texts = [text for text in options.only if text not in parts]
@@ -68,6 +68,7 @@ def measure(base, variants, options, data):
     import cuda
     import floor
     import joining
+    import light
     import memory
     import ranks
     import slowdown
@@ -84,6 +85,10 @@ def measure(base, variants, options, data):
         runs, clocks = floor.measure(base, options, say)
         data["floor"] = {"clocks": clocks, "programs": slowdown.as_data(runs)}
         yield from floor.tables(runs, clocks, options)
+    if "light" in options.parts:
+        runs, notes = light.measure(base, options, say)
+        data["light"] = slowdown.as_data(runs)
+        yield from light.tables(runs, notes, options)
     if "memory" in options.parts:
         runs = memory.measure(base, options, say)
         data["memory"] = {size: slowdown.as_data(part) for size, part in runs.items()}

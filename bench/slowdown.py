@@ -130,7 +130,7 @@ def failures(runs):
 def rounds_note(runs, options):
     spreads = [spread(past) for columns in runs.values() for past in list(columns.values())[:1]]
     spreads = [value for value in spreads if value is not None]
-    note = f"rounds: {options.rounds}, of line_profiler {options.slow_rounds}"
+    note = f"rounds: {options.rounds}, of peers {options.slow_rounds}"
     if spreads:
         note += f"; bare runs of a program lay up to {max(spreads):.0%} apart"
     return note

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The ways to run a program: bare, under each tracer of clineprof, under its peers."""
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -11,7 +12,8 @@ from environment import HERE, ROOT, last_line
 
 CKERNPROF = os.path.join(ROOT, "build", "bin", "ckernprof")
 CLINEPROF = os.path.join(ROOT, "build", "bin", "clineprof")
-TRACERS = ("probe", "monitoring", "settrace")
+TRACERS = ("probe", "monitoring", "settrace", "light")
+WITHOUT_MEMORY = {"light"}
 TIMEOUT = 120
 
 
@@ -61,6 +63,32 @@ def tracemalloc(base):
     return Variant("tracemalloc", [base, "-X", "tracemalloc"])
 
 
+# What is put before a program by peers that are measured where they are installed (peers.txt). py-spy is a program.
+PEERS = {
+    "cProfile": ["-m", "cProfile", "-o", "{out}"],
+    "coverage": ["-m", "coverage", "run", "--data-file={out}"],
+    "slipcover": ["-m", "slipcover", "--out", "{out}"],
+    "pyinstrument": ["-m", "pyinstrument", "-o", "{out}"],
+    "scalene": ["-m", "scalene", "run", "--cpu-only", "--outfile", "{out}"],
+    "memray": ["-m", "memray", "run", "-q", "-o", "{out}"],
+    "yappi": ["-m", "yappi", "-o", "{out}"],
+    "py-spy": ["record", "-f", "raw", "-o", "{out}", "--", sys.executable],
+}
+
+
+def peers():
+    """Those that are installed in the bench's environment, and a note for each other one."""
+    found, notes = [], []
+    beside = os.path.join(os.path.dirname(sys.executable), "py-spy")
+    for name, words in PEERS.items():
+        is_here = os.path.exists(beside) if name == "py-spy" else importlib.util.find_spec(name)
+        if is_here:
+            found.append(Variant(name, [beside if name == "py-spy" else sys.executable, *words], slow=True))
+        else:
+            notes.append(f"{name} is not installed (peers.txt)")
+    return found, notes
+
+
 def bare(base):
     return Variant("bare", [base])
 
@@ -75,7 +103,9 @@ def all_variants(base):
         if reason:
             notes.append(f"tracer {tracer} was not measured: {reason}")
         else:
-            found += [clineprof(base, tracer, memory) for memory in (False, True)]
+            found.append(clineprof(base, tracer, memory=False))
+            if tracer not in WITHOUT_MEMORY:
+                found.append(clineprof(base, tracer, memory=True))
     return found + [line_profiler()], notes
 
 

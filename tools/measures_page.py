@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEEDS = {"times": "", "light": "`--clock light`", "cpu": "`--cpu`", "queue": "`--cpu`", "called": "`--native`",
+NEEDS = {"times": "", "light": "`--light`", "cpu": "`--cpu`", "queue": "`--cpu`", "called": "`--native`",
          "io": "`--io`", "faults": "`--counters faults`", "switches": "`--counters switches`", **dict.fromkeys(["counter%d" % n for n in (1, 2, 3, 4)], "`clineprof.counter`"),
          **dict.fromkeys(["device%d" % n for n in (1, 2, 3, 4)], "`--tensors`"), "device_time": "`--cuda`",
          "memory": "", "heap": "`--heap` or `--leaks`",

@@ -72,7 +72,7 @@ def folder_for(page, folder):
     return here
 
 
-NEWER = ["docs/clock.md", "docs/counters.md", "docs/viewing.md"]  # pages with --clock light, --native, and such lines
+NEWER = ["docs/light.md", "docs/counters.md", "docs/viewing.md"]  # pages with --light, --native, and such lines
 
 
 @pytest.mark.once
