@@ -650,8 +650,7 @@ static void check_against_old(struct trial *trial, enum clp_insertion insert)
                 clp_edges_init(&trial->edges, &trial->old, &reason) == CLP_OK,
             "it is accepted once only");
     trial->planned = (struct clp_rewritten){.mem = mem};
-    require(clp_layout_init(&trial->layout, &trial->old, &trial->edges, &trial->planned, insert,
-                            &reason) == CLP_OK, "it is laid out once only");
+    require(clp_layout_init(&trial->layout, &trial->edges, NULL, &trial->planned, insert, &reason) == CLP_OK, "it is laid out once only");
     trial->old_of = malloc(trial->new.count * sizeof *trial->old_of);
     trial->new_of = malloc(trial->old.count * sizeof *trial->new_of);
     require(trial->old_of != NULL && trial->new_of != NULL, "out of memory");
@@ -667,6 +666,29 @@ static void check_against_old(struct trial *trial, enum clp_insertion insert)
     clp_decoded_clear(&trial->old);
 }
 
+/* Every counter is on one way, or on none but a line, and each way without a counter follows from those before it. */
+static void check_counts(const struct clp_rewritten *out)
+{
+    uint8_t *left = calloc(out->node_count, 1), *seen = calloc(out->probe_count + 1, 1);
+
+    require(left != NULL && seen != NULL, "out of memory");
+    for (size_t i = 0; i < out->edge_count; i++) {
+        const struct clp_flow_edge *edge = &out->edges[i];
+        require(edge->from < out->node_count && edge->to < out->node_count, "a way without a node");
+        require(edge->counter != CLP_FLOW_DERIVED || edge->from != edge->to, "a way that follows from nothing");
+        require(!left[edge->counter == CLP_FLOW_DERIVED && edge->by_from ? edge->from : edge->to] ||
+                    edge->counter != CLP_FLOW_DERIVED, "two ways follow from one node");
+        if (edge->counter == CLP_FLOW_DERIVED)
+            left[edge->by_from ? edge->from : edge->to] = 1;
+        else
+            require(edge->counter < out->probe_count && !seen[edge->counter]++, "a counter on two ways");
+    }
+    for (size_t i = 1; i < out->span_count; i++)
+        require(out->spans[i - 1].unit < out->spans[i].unit && out->spans[i].node < out->node_count, "nodes in no order");
+    free(left);
+    free(seen);
+}
+
 static void check_accepted(struct trial *trial, enum clp_insertion insert)
 {
     const char *reason;
@@ -676,7 +698,10 @@ static void check_accepted(struct trial *trial, enum clp_insertion insert)
     require(clp_decoded_init(&trial->new, &trial->memory.mem, &trial->bytecode, &trial->new_code,
                              &reason) == CLP_OK, reason);
     check_stable(trial);
-    check_against_old(trial, insert);
+    if (insert == CLP_INSERT_COUNTS)
+        check_counts(&trial->out);
+    else
+        check_against_old(trial, insert);
     clp_decoded_clear(&trial->new);
 }
 
@@ -717,7 +742,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     else
         read_code(&trial->code, &input);
     try(trial, CLP_INSERT_NOTHING, 0);
-    for (enum clp_insertion insert = CLP_INSERT_LINES; insert <= CLP_INSERT_AROUND; insert++)
+    for (enum clp_insertion insert = CLP_INSERT_LINES; insert <= CLP_INSERT_COUNTS; insert++)
         try(trial, insert, (flags & 2) != 0 ? fail_at : 0);
     return 0;
 }
