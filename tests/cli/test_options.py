@@ -327,7 +327,7 @@ def test_wrong_words_are_told_in_a_line(script, tmp_path):
         ("--lins", "-l"): "unknown option '--lins' (did you mean --line?)",
         ("--outfill=x",): "unknown option '--outfill' (did you mean --outfile?)",
         ("--memory", "most"): "option '--memory' needs off, rss, anon, uss, pss or tree, not 'most'",
-        ("--tracer", "x"): "option '--tracer' needs auto, probe, monitoring or settrace, not 'x'",
+        ("--tracer", "x"): "option '--tracer' needs auto, probe, monitoring, settrace or light, not 'x'",
         ("-i=x",): "option '-i' needs a number of seconds, 0 or more, not 'x'",
         ("--rich=perhaps",): "option '--rich' needs yes or no, not 'perhaps'",
         ("-s",): "option '-s' needs a FILE",

@@ -219,7 +219,7 @@ WRONG = {
     "outfile = true": "key 'outfile' needs a text in quotes, not 'true'",
     "memory = 'most'": "key 'memory' needs off, rss, anon, uss, pss or tree, not 'most'",
     "prof-mod = [1]": "key 'prof-mod' needs texts in quotes, not '1'",
-    "tracer = 'no-such'": "key 'tracer' needs auto, probe, monitoring or settrace, not 'no-such'",
+    "tracer = 'no-such'": "key 'tracer' needs auto, probe, monitoring, settrace or light, not 'no-such'",
     "tracer = 'probes'": "key 'tracer' does not take 'probes' (did you mean probe?); see ckernprof --help",
     "sort-by = 'size'": "key 'sort-by' needs hits, time, ",
     "setup = {a = 1}": "key 'setup' cannot be a table",
