@@ -263,6 +263,7 @@ struct clp_engine {
     struct clp_thread *threads;
     struct clp_thread *ended; /* counters of reaped threads, one per group, made when needed */
     struct clp_ways *ways; /* of code that is counted without events (ways.h) */
+    size_t ways_kept, ways_new; /* how many were left when all were settled, and how many have been made since */
     struct clp_thread *counted; /* what they count, of all threads; in `threads`; NULL: nothing yet */
     struct clp_groups groups; /* empty: threads are not told apart */
     struct clp_hashmap suspended; /* frame -> struct clp_suspended */

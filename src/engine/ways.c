@@ -3,6 +3,8 @@
 #include "threads.h"
 #include <stdlib.h>
 
+#define SOME 256 /* are settled in no time */
+
 struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint32_t nodes, uint32_t ways, uint32_t counters)
 {
     struct clp_ways *made = clp_pool_take(&engine->pool, sizeof *made + counters * sizeof made->counters[0] +
@@ -16,6 +18,7 @@ struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint
     made->counter_count = counters;
     made->next = engine->ways;
     engine->ways = made;
+    engine->ways_new++;
     return made;
 }
 
@@ -113,28 +116,64 @@ static clp_status settle_one(struct clp_thread *thread, struct clp_ways *ways, c
     return status;
 }
 
+/* Settles one, and gives it back if its code object is gone. Returns the link to the next one. */
+static struct clp_ways **settle_at(struct clp_thread *thread, struct clp_ways **link, const struct clp_ways_running *running,
+                                   size_t count, clp_status *status)
+{
+    struct clp_engine *engine = thread->engine;
+    struct clp_ways *ways = *link;
+    struct clp_ways_running wanted = {.ways = ways};
+    const struct clp_ways_running *first = count > 0 ? bsearch(&wanted, running, count, sizeof wanted, by_ways) : NULL;
+
+    while (first != NULL && first > running && first[-1].ways == ways)
+        first--;
+    clp_status one = settle_one(thread, ways, first, first != NULL ? (size_t)(running + count - first) : 0);
+    if (one != CLP_OK)
+        *status = one;
+    if (ways->gone == 0 || one != CLP_OK)
+        return &ways->next;
+    *link = ways->next;
+    clp_pool_give(&engine->pool, ways);
+    return link;
+}
+
 clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count)
 {
     struct clp_engine *engine = thread->engine;
-    struct clp_ways **link = &engine->ways;
     clp_status status = CLP_OK;
 
     if (count > 0)
         qsort(running, count, sizeof *running, by_ways);
-    while (*link != NULL) {
-        struct clp_ways *ways = *link;
-        struct clp_ways_running wanted = {.ways = ways};
-        const struct clp_ways_running *first = count > 0 ? bsearch(&wanted, running, count, sizeof wanted, by_ways) : NULL;
-        while (first != NULL && first > running && first[-1].ways == ways)
-            first--;
-        clp_status one = settle_one(thread, ways, first, first != NULL ? (size_t)(running + count - first) : 0);
-        status = one != CLP_OK ? one : status;
-        if (ways->gone != 0 && one == CLP_OK) {
-            *link = ways->next;
-            clp_pool_give(&engine->pool, ways);
-        } else {
-            link = &ways->next;
-        }
+    engine->ways_kept = engine->ways_new = 0;
+    for (struct clp_ways **link = &engine->ways, **next; *link != NULL; link = next) {
+        next = settle_at(thread, link, running, count, &status);
+        engine->ways_kept += next != link;
     }
     return status;
+}
+
+clp_status clp_ways_settle_function(struct clp_thread *thread, uint32_t function, struct clp_ways_running *running,
+                                    size_t count)
+{
+    clp_status status = CLP_OK;
+
+    if (count > 0)
+        qsort(running, count, sizeof *running, by_ways);
+    for (struct clp_ways **link = &thread->engine->ways; *link != NULL;)
+        link = (*link)->function == function ? settle_at(thread, link, running, count, &status) : &(*link)->next;
+    return status;
+}
+
+bool clp_ways_has(const struct clp_engine *engine, uint32_t function)
+{
+    const struct clp_ways *ways = engine->ways;
+
+    while (ways != NULL && ways->function != function)
+        ways = ways->next;
+    return ways != NULL;
+}
+
+bool clp_ways_pile_up(const struct clp_engine *engine)
+{
+    return engine->ways_new > engine->ways_kept + SOME;
 }

@@ -66,4 +66,14 @@ struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint
  * places, in any order. CLP_NO_MEMORY: some lines have got nothing; they get it at the next time. */
 clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count);
 
+/* The same for the code objects of one function. */
+clp_status clp_ways_settle_function(struct clp_thread *thread, uint32_t function, struct clp_ways_running *running,
+                                    size_t count);
+
+/* Is anything counted of the function? */
+bool clp_ways_has(const struct clp_engine *engine, uint32_t function);
+
+/* Are there so many new ones that it is time to settle? Those of code objects that are gone are given back only then. */
+bool clp_ways_pile_up(const struct clp_engine *engine);
+
 #endif

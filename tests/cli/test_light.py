@@ -475,3 +475,35 @@ def test_a_cell(tmp_path):
     ended = run_python(["cell.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python"), "IPYTHONDIR": str(tmp_path)})
     assert ended.code == 0, ended.err
     expect_light(tmp_path / "cell.lprof")
+
+
+# Prints how much longer the last of many functions take to be selected, and to be removed, than the first.
+MANY = """
+import time
+import clineprof
+
+FUNCTIONS, PART = 4000, 500
+names = {}
+exec("".join(f"def f{i}(x):\\n    for y in range(x):\\n        x += y\\n    return x\\n" for i in range(FUNCTIONS)), names)
+functions = [names[f"f{i}"] for i in range(FUNCTIONS)]
+profiler = clineprof.Profiler(tracer="light", memory=False)
+
+def spent(act, some):
+    start = time.process_time()
+    for function in some:
+        act(function)
+    return time.process_time() - start
+
+first = spent(profiler.add_function, functions[:PART])
+spent(profiler.add_function, functions[PART:-PART])
+last = spent(profiler.add_function, functions[-PART:])
+print(last / first, spent(profiler.remove_function, functions[:PART]) / first)
+"""
+
+
+@tried_again
+def test_many_functions_are_selected_in_no_time(tmp_path):
+    (tmp_path / "many.py").write_text(MANY)
+    ended = run_python(["many.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")}, timeout=300)
+    assert (ended.err, ended.code) == ("", 0)
+    steady(max(map(float, ended.out.split())) < 6, ended.out)

@@ -136,8 +136,10 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
 {
     struct clp_probe_copying copying = {
         .insert = CLP_INSERT_COUNTS, .make = make_counter, .context = recorder->probe_state};
-    enum clp_selection outcome = clp_probe_copies_select(recorder, code, selected, &copying, reason);
 
+    if (clp_ways_pile_up(&recorder->engine))
+        clp_counting_look(recorder);
+    enum clp_selection outcome = clp_probe_copies_select(recorder, code, selected, &copying, reason);
     if (outcome == CLP_SELECTION_DONE && selected->function != CLP_UNSELECTED) {
         const struct clp_selected *copy = owner((PyCodeObject *)selected->copy);
         clp_counted_begin(recorder, copy->counted, selected->copy, copy->function, &copy->shape);
@@ -250,22 +252,39 @@ static void find_running(struct running *running)
     clp_compat_collect_again(collected);
 }
 
-void clp_counting_look(struct clp_recorder *recorder)
+static clp_status settle_ways(struct clp_engine *engine, const uint32_t *function, struct running *running)
+{
+    if (function == NULL)
+        return clp_ways_settle(engine->counted, running->items, running->count);
+    return clp_ways_settle_function(engine->counted, *function, running->items, running->count);
+}
+
+/* NULL: of all functions. */
+static void look(struct clp_recorder *recorder, const uint32_t *function)
 {
     struct clp_engine *engine = &recorder->engine;
     struct running running = {.recorder = recorder};
 
-    if (engine->ways == NULL)
-        return;
     if (engine->counted == NULL)
         engine->counted = clp_engine_new_thread(engine, clp_clock_read(&recorder->clock), engine->rss);
     find_running(&running);
-    if (engine->counted == NULL || running.failed ||
-        clp_ways_settle(engine->counted, running.items, running.count) != CLP_OK)
+    if (engine->counted == NULL || running.failed || settle_ways(engine, function, &running) != CLP_OK)
         engine->lost = true;
     if (engine->counted != NULL)
         clp_stack_sampler_settle(&recorder->stack_sampler, engine->counted);
     clp_mem_free(&recorder->mem, running.items, running.room, sizeof *running.items);
+}
+
+void clp_counting_look(struct clp_recorder *recorder)
+{
+    if (recorder->engine.ways != NULL)
+        look(recorder, NULL);
+}
+
+void clp_counting_look_at(struct clp_recorder *recorder, uint32_t function)
+{
+    if (clp_ways_has(&recorder->engine, function))
+        look(recorder, &function);
 }
 
 void clp_counting_rest(struct clp_recorder *recorder)
@@ -295,6 +314,11 @@ void clp_counting_wake(struct clp_recorder *recorder)
 void clp_counting_look(struct clp_recorder *recorder)
 {
     (void)recorder;
+}
+
+void clp_counting_look_at(struct clp_recorder *recorder, uint32_t function)
+{
+    (void)recorder, (void)function;
 }
 
 #endif

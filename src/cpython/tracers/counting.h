@@ -21,4 +21,7 @@ void clp_counting_wake(struct clp_recorder *recorder);
  * nothing where no code has counters. No Python code is run. */
 void clp_counting_look(struct clp_recorder *recorder);
 
+/* The same, if only the counters of this function are about to be looked at. */
+void clp_counting_look_at(struct clp_recorder *recorder, uint32_t function);
+
 #endif

@@ -171,8 +171,7 @@ bool clp_code_window_add(struct clp_code_window *window, uint32_t function, bool
         return true;
     if (clp_recorder_site(recorder, function) == NULL)
         return false;
-    if (known) /* what other windows have counted is not this one's */
-        clp_counting_look(window->recorder);
+    clp_counting_look_at(recorder, function);
     bool done = is_done(clp_view_add(&window->view, function, now_of(window)));
     if (!clp_view_has(&window->view, function))
         return false;
@@ -223,7 +222,7 @@ static void forget_functions(const struct clp_recorder *recorder, uint32_t funct
 
 static bool remove_function(struct clp_code_window *window, uint32_t function)
 {
-    clp_counting_look(window->recorder);
+    clp_counting_look_at(window->recorder, function);
     bool done = is_done(clp_view_remove(&window->view, function, now_of(window)));
 
     if (clp_view_has(&window->view, function))
