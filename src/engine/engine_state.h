@@ -204,6 +204,7 @@ struct clp_thread {
 };
 
 struct clp_ways;
+struct clp_views;
 
 /* The size of the head of a stack's area. The activations start behind it, on the next cache line. */
 #define CLP_STACK_HEAD 64
@@ -263,6 +264,7 @@ struct clp_engine {
     struct clp_thread *threads;
     struct clp_thread *ended; /* counters of reaped threads, one per group, made when needed */
     struct clp_ways *ways; /* of code that is counted without events (ways.h) */
+    const struct clp_views *views; /* borrowed: who wants to know what they count; NULL: all of it is wanted */
     size_t ways_kept, ways_new; /* how many were left when all were settled, and how many have been made since */
     struct clp_thread *counted; /* what they count, of all threads; in `threads`; NULL: nothing yet */
     struct clp_groups groups; /* empty: threads are not told apart */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stack_samples.h"
 #include "threads.h"
+#include "view.h"
 
 #define LEAST_ROOM 128 /* contexts for which there is room at any time, as far as `make` is called */
 #define FIRST_AREA ((size_t)16 << 10)
@@ -232,10 +233,21 @@ static void settle_line(struct clp_block *block, uint32_t at, struct clp_line_sa
     *line = (struct clp_line_samples){.met = line->met};
 }
 
+/* What is met of functions that no view counts at the moment is dropped. */
+static bool is_wanted(const struct clp_engine *engine, uint32_t function)
+{
+    return engine->views == NULL || clp_views_count(engine->views, function);
+}
+
 static void settle_function(struct clp_sampled_function *function, struct clp_thread *thread)
 {
+    if (!is_wanted(thread->engine, function->function)) {
+        function->total = 0;
+        for (uint32_t i = 0; i < function->line_count; i++)
+            function->lines[i] = (struct clp_line_samples){.met = function->lines[i].met};
+        return;
+    }
     struct clp_block *block = function->total != 0 ? clp_engine_block(thread, function->function) : NULL;
-
     if (function->total != 0 && block == NULL)
         thread->engine->lost = true;
     if (block == NULL)
@@ -267,9 +279,11 @@ static void settle_calls(struct clp_stack_samples *samples, const struct clp_thr
             struct clp_sampled_call *call = &area->items[i];
             if (call->ticks == 0 && call->again == 0)
                 continue;
-            struct clp_call *into = call_of(samples->engine, call);
-            into->counts.ticks += call->ticks;
-            into->counts.again += call->again;
+            if (is_wanted(samples->engine, call->function)) {
+                struct clp_call *into = call_of(samples->engine, call);
+                into->counts.ticks += call->ticks;
+                into->counts.again += call->again;
+            }
             call->ticks = call->again = 0;
         }
     }

@@ -681,3 +681,8 @@ bool clp_view_has_groups(const struct clp_view *view, const struct clp_view_item
     return view->views->engine->groups.count != 0 && item->attached && item->sum == NULL &&
            item->base == NULL;
 }
+
+bool clp_views_count(const struct clp_views *views, uint32_t function)
+{
+    return function < views->room && views->audiences[function] != NULL && *views->audiences[function]->gate != 0;
+}

@@ -115,6 +115,9 @@ struct clp_block *clp_view_sum(const struct clp_view *view, const struct clp_vie
 struct clp_call_sums *clp_view_calls(const struct clp_view *view, const struct clp_view_item *item,
                                      const struct clp_engine_copy *copy);
 
+/* Does any view count the function? For what counts without asking its gate. */
+bool clp_views_count(const struct clp_views *views, uint32_t function);
+
 /* Where to count calls and compilations of the function. NULL: nobody counts the function. */
 struct clp_compiled *clp_views_compiled(const struct clp_views *views, uint32_t function);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ways.h"
 #include "threads.h"
+#include "view.h"
 #include <stdlib.h>
 
 #define SOME 256 /* are settled in no time */
@@ -52,10 +53,12 @@ static void count_calls(struct clp_thread *thread, uint32_t function, uint64_t m
 
 /* Gives the line, and the function's calls, what they have not got yet of the way. A way that seems to be gone less often
  * than before is one of a body that ran when the counters were read without knowing that. A function that the engine does
- * not have gets nothing. */
+ * not have gets nothing, nor does one that no view counts at the moment. */
 static clp_status give(struct clp_thread *thread, uint32_t function, struct clp_way_from_to *way, uint64_t gone)
 {
-    bool selected = function < thread->engine->functions.count;
+    const struct clp_engine *engine = thread->engine;
+    bool selected = function < engine->functions.count &&
+                    (engine->views == NULL || clp_views_count(engine->views, function));
 
     if (gone <= way->given)
         return CLP_OK;

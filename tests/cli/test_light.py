@@ -477,6 +477,66 @@ def test_a_cell(tmp_path):
     expect_light(tmp_path / "cell.lprof")
 
 
+# Prints the hits of two lines that run 9 times, 3 of them while the profiler pauses; and whether a thread went on, and its
+# hits did not, while the profiler paused, was stopped, or did not have the function.
+PAUSES = """
+import threading, time
+import clineprof
+
+profiler = clineprof.Profiler(tracer="light", memory=False)
+
+def hits():
+    found = {}
+    for function in profiler.snapshot()["functions"]:
+        lines = function["lines"]
+        if "hits" in lines:
+            found.update(zip(lines["line"], lines["hits"]))
+    return found
+
+@profiler
+def leaf(x):
+    return x
+
+@profiler
+def loop():
+    for i in range(9):
+        if i == 3:
+            profiler.pause()
+        if i == 6:
+            profiler.resume()
+        leaf(i)
+
+@profiler
+def turns():
+    while not ended:
+        count[0] += 1
+
+loop()
+first = leaf.__code__.co_firstlineno
+print(hits()[first + 2], hits()[first + 11])
+ended, count = False, [0]
+thread = threading.Thread(target=turns)
+thread.start()
+for end, begin in ((profiler.pause, profiler.resume), (profiler.stop, profiler.start),
+                   (lambda: profiler.remove_function(turns), lambda: profiler(turns))):
+    end()
+    before, turned = hits(), count[0]
+    until = time.monotonic() + 60
+    while count[0] == turned and time.monotonic() < until:
+        time.sleep(0.01)
+    print(count[0] > turned, hits() == before)
+    begin()
+ended = True
+thread.join()
+"""
+
+
+def test_what_runs_while_it_pauses_does_not_count(tmp_path):
+    (tmp_path / "pauses.py").write_text(PAUSES)
+    ended = run_python(["pauses.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.out, ended.err, ended.code) == ("6 6\n" + 3 * "True True\n", "", 0)
+
+
 # Prints how much longer the last of many functions take to be selected, and to be removed, than the first.
 MANY = """
 import time

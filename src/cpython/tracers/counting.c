@@ -265,6 +265,7 @@ static void look(struct clp_recorder *recorder, const uint32_t *function)
     struct clp_engine *engine = &recorder->engine;
     struct running running = {.recorder = recorder};
 
+    engine->views = &recorder->views;
     if (engine->counted == NULL)
         engine->counted = clp_engine_new_thread(engine, clp_clock_read(&recorder->clock), engine->rss);
     find_running(&running);
