@@ -3,13 +3,15 @@
 #include "threads.h"
 #include "view.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define SOME 256 /* are settled in no time */
 
 struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint32_t nodes, uint32_t ways, uint32_t counters)
 {
     struct clp_ways *made = clp_pool_take(&engine->pool, sizeof *made + counters * sizeof made->counters[0] +
-                                                             ways * sizeof(struct clp_way_from_to));
+                                                             ways * sizeof(struct clp_way_from_to) +
+                                                             nodes * sizeof(uint32_t));
 
     if (made == NULL)
         return NULL;
@@ -17,6 +19,7 @@ struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint
     made->node_count = nodes;
     made->way_count = ways;
     made->counter_count = counters;
+    memset(clp_ways_ran(made), 0, nodes * sizeof(uint32_t));
     made->next = engine->ways;
     engine->ways = made;
     engine->ways_new++;
@@ -102,21 +105,28 @@ static int by_ways(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-static clp_status settle_one(struct clp_thread *thread, struct clp_ways *ways, const struct clp_ways_running *running,
-                             size_t count)
+static clp_status settle_one(struct clp_thread *thread, struct clp_ways *ways)
 {
+    const uint32_t *ran = clp_ways_ran(ways);
     struct clp_mem *mem = thread->engine->mem;
     int64_t *excess = clp_mem_alloc(mem, ways->node_count, sizeof *excess);
 
     if (excess == NULL)
         return CLP_NO_MEMORY;
-    for (size_t i = 0; i < count && running[i].ways == ways; i++) {
-        excess[running[i].node]++;
-        excess[0]--;
+    for (uint32_t i = 0; i < ways->node_count; i++) {
+        excess[i] += ran[i];
+        excess[0] -= ran[i];
     }
     clp_status status = settle(thread, ways, excess);
     clp_mem_free(mem, excess, ways->node_count, sizeof *excess);
     return status;
+}
+
+static void note_running(struct clp_ways *ways, const struct clp_ways_running *running, size_t count)
+{
+    memset(clp_ways_ran(ways), 0, ways->node_count * sizeof(uint32_t));
+    for (size_t i = 0; i < count && running[i].ways == ways; i++)
+        clp_ways_ran(ways)[running[i].node]++;
 }
 
 /* Settles one, and gives it back if its code object is gone. Returns the link to the next one. */
@@ -130,7 +140,8 @@ static struct clp_ways **settle_at(struct clp_thread *thread, struct clp_ways **
 
     while (first != NULL && first > running && first[-1].ways == ways)
         first--;
-    clp_status one = settle_one(thread, ways, first, first != NULL ? (size_t)(running + count - first) : 0);
+    note_running(ways, first, first != NULL ? (size_t)(running + count - first) : 0);
+    clp_status one = settle_one(thread, ways);
     if (one != CLP_OK)
         *status = one;
     if (ways->gone == 0 || one != CLP_OK)
@@ -152,6 +163,16 @@ clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *r
         next = settle_at(thread, link, running, count, &status);
         engine->ways_kept += next != link;
     }
+    return status;
+}
+
+clp_status clp_ways_settle_last(struct clp_thread *thread)
+{
+    clp_status status = CLP_OK;
+
+    for (struct clp_ways *ways = thread->engine->ways; ways != NULL; ways = ways->next)
+        if (settle_one(thread, ways) != CLP_OK)
+            status = CLP_NO_MEMORY;
     return status;
 }
 

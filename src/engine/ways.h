@@ -52,6 +52,12 @@ static inline struct clp_way_from_to *clp_ways_items(struct clp_ways *ways)
     return (struct clp_way_from_to *)(ways->counters + ways->counter_count);
 }
 
+/* By node, behind them: how many bodies ran there when somebody last looked. */
+static inline uint32_t *clp_ways_ran(struct clp_ways *ways)
+{
+    return (uint32_t *)(clp_ways_items(ways) + ways->way_count);
+}
+
 /* In this node of the code object a body runs. */
 struct clp_ways_running {
     struct clp_ways *ways;
@@ -66,7 +72,10 @@ struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint
  * places, in any order. CLP_NO_MEMORY: some lines have got nothing; they get it at the next time. */
 clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count);
 
-/* The same for the code objects of one function. */
+/* The same for who does not know which bodies run, as of a process that has ended: those that ran at the last time. */
+clp_status clp_ways_settle_last(struct clp_thread *thread);
+
+/* As clp_ways_settle, for the code objects of one function. */
 clp_status clp_ways_settle_function(struct clp_thread *thread, uint32_t function, struct clp_ways_running *running,
                                     size_t count);
 

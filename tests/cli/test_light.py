@@ -567,3 +567,23 @@ def test_many_functions_are_selected_in_no_time(tmp_path):
     ended = run_python(["many.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")}, timeout=300)
     assert (ended.err, ended.code) == ("", 0)
     steady(max(map(float, ended.out.split())) < 6, ended.out)
+
+
+# A worker's process has the bodies of its parent on its stack, and never leaves them.
+WORKERS = """
+import multiprocessing
+def main(context):
+    workers = [context.Process(target=abs, args=(1,)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return 1
+main(multiprocessing.get_context("fork"))
+"""
+
+
+def test_bodies_that_a_process_inherits_do_not_go_on(tmp_path):
+    profile = made(tmp_path, WORKERS, "-p", "prog.py", "--prof-child-procs", *LIGHT)
+    found = [n for (name, _), n in sorted(hits(profile).items()) if name == "main"]
+    assert found == [1, 4, 3, 4, 3, 1]

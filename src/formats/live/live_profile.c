@@ -92,7 +92,7 @@ static bool add_sums(struct clp_live_reader *reader)
         clp_block_merge(*sum, block);
         settle(*sum);
     }
-    if (clp_ways_settle(thread, NULL, 0) != CLP_OK)
+    if (clp_ways_settle_last(thread) != CLP_OK)
         return false;
     take_bases_off(reader, thread);
     for (size_t i = 0; i < functions->count; i++) {

@@ -16,7 +16,8 @@ static bool are_possible(struct clp_ways *ways, size_t bytes)
 {
     if (bytes < sizeof *ways || ways->counter_count > bytes / 8 || ways->way_count > bytes / sizeof(struct clp_way_from_to) ||
         ways->node_count > 2 * (uint64_t)ways->way_count + 1 || ways->node_count == 0 ||
-        sizeof *ways + ways->counter_count * 8ull + ways->way_count * sizeof(struct clp_way_from_to) > bytes)
+        sizeof *ways + ways->counter_count * 8ull + ways->way_count * sizeof(struct clp_way_from_to) +
+                ways->node_count * sizeof(uint32_t) > bytes)
         return false;
     for (uint32_t i = 0; i < ways->way_count; i++) {
         if (!is_possible(ways, &clp_ways_items(ways)[i]))
