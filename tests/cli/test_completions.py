@@ -39,9 +39,9 @@ def completed(folder, *words):
 @pytest.mark.parametrize(("words", "offered"), [
     ("ckernprof --tra", "--tracer"),
     ("ckernprof -l -v --no-p", "--no-preimports"),
-    ("ckernprof --tracer ", "auto probe monitoring settrace"),
+    ("ckernprof --tracer ", "auto probe monitoring settrace light"),
     ("ckernprof --tracer = p", "probe"),
-    ("ckernprof --tracer =", "auto probe monitoring settrace"),
+    ("ckernprof --tracer =", "auto probe monitoring settrace light"),
     ("ckernprof --tracer = probe --memory a", "anon"),
     ("ckernprof -o file --tra", "--tracer"),
     ("ckernprof -o ", ""),  # a file

@@ -82,6 +82,7 @@ complete -c clineprof -n '__fish_seen_subcommand_from attach' -s o -l outfile -r
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -s v -l view -d 'print the report'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l memory -x -a 'off rss anon uss pss tree' -d 'off, rss, anon; slow uss, pss, tree (default: rss)'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l no-memory -d 'count hits and time only'
+complete -c clineprof -n '__fish_seen_subcommand_from attach' -l light -d 'exact hits and sampled times, at little cost (Python 3.11 and newer)'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l cpu -d 'split times into CPU and waiting'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l io -d 'count bytes read and written'
 complete -c clineprof -n '__fish_seen_subcommand_from attach' -l counters -r -d 'count faults, switches, or both: faults,switches'
