@@ -325,7 +325,8 @@ static bool refuse_beside_light(const struct clp_run_options *options)
                         : memory                       ? "--memory"
                                                        : NULL;
 
-    if (!clp_run_options_light(options) || (other == NULL && !clp_run_options_other_tracer(options)))
+    if (!options->line_by_line || !clp_run_options_light(options) ||
+        (other == NULL && !clp_run_options_other_tracer(options)))
         return false;
     if (other != NULL)
         clp_console_complain_format(me, "%s looks at each line as it runs, and --light does not; give only one of these "

@@ -48,8 +48,7 @@ def since(*version):
     return pytest.mark.skipif(sys.version_info < version, reason="needs Python %d.%d" % version)
 
 
-TRACERS = ["settrace", pytest.param("monitoring", marks=since(3, 12)), pytest.param("probe", marks=since(3, 11)),
-           pytest.param("light")]
+TRACERS = ["settrace", pytest.param("monitoring", marks=since(3, 12)), pytest.param("probe", marks=since(3, 11))]
 
 
 @pytest.fixture
