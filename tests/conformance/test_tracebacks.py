@@ -9,12 +9,12 @@ import sys
 import pytest
 from harness import own_messages_removed, run_ckernprof, run_python
 
+pytestmark = pytest.mark.hits
+
 IS_311 = sys.version_info[:2] == (3, 11)
 
 HEAD = '''
 import sys, traceback, types
-
-pytestmark = pytest.mark.hits
 
 sys.unraisablehook = lambda it: None
 
