@@ -221,8 +221,9 @@ def test_a_sum_of_two_runs_and_their_difference(tmp_path):
     }  # fmt: skip
     ended = run_viewer(["diff", "--format", "json", "old.lprof", "new.lprof"], tmp_path)
     compared = json.loads(ended.out)
-    assert compared["summary"]["functions"]["new"] == compared["summary"]["functions"]["gone"] == 1
-    assert compared["summary"]["unchanged"] == 1
+    counts = compared["summary"]["functions"]
+    assert counts["new"] == counts["gone"] == 1 and counts["more hits"] == counts["fewer hits"] == 0
+    assert compared["summary"]["unchanged"] + counts["slower"] + counts["faster"] == 1  # a busy machine may slow it down
 
 
 def test_code_that_replaces_a_modules(tmp_path):
