@@ -60,12 +60,10 @@ static void count_calls(struct clp_thread *thread, uint32_t function, uint64_t m
 static clp_status give(struct clp_thread *thread, uint32_t function, struct clp_way_from_to *way, uint64_t gone)
 {
     const struct clp_engine *engine = thread->engine;
-    bool selected = function < engine->functions.count &&
-                    (engine->views == NULL || clp_views_count(engine->views, function));
 
     if (gone <= way->given)
         return CLP_OK;
-    if (selected) {
+    if (function < engine->functions.count && (engine->views == NULL || clp_views_count(engine->views, function))) {
         struct clp_block *block = clp_engine_block(thread, function);
         if (block == NULL)
             return CLP_NO_MEMORY;
@@ -151,17 +149,23 @@ static struct clp_ways **settle_at(struct clp_thread *thread, struct clp_ways **
     return link;
 }
 
-clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count)
+clp_status clp_ways_settle(struct clp_thread *thread, const uint32_t *function, struct clp_ways_running *running,
+                           size_t count)
 {
     struct clp_engine *engine = thread->engine;
     clp_status status = CLP_OK;
+    size_t kept = 0;
 
     if (count > 0)
         qsort(running, count, sizeof *running, by_ways);
-    engine->ways_kept = engine->ways_new = 0;
     for (struct clp_ways **link = &engine->ways, **next; *link != NULL; link = next) {
-        next = settle_at(thread, link, running, count, &status);
-        engine->ways_kept += next != link;
+        bool wanted = function == NULL || (*link)->function == *function;
+        next = wanted ? settle_at(thread, link, running, count, &status) : &(*link)->next;
+        kept += next != link;
+    }
+    if (function == NULL) {
+        engine->ways_kept = kept;
+        engine->ways_new = 0;
     }
     return status;
 }
@@ -173,18 +177,6 @@ clp_status clp_ways_settle_last(struct clp_thread *thread)
     for (struct clp_ways *ways = thread->engine->ways; ways != NULL; ways = ways->next)
         if (settle_one(thread, ways) != CLP_OK)
             status = CLP_NO_MEMORY;
-    return status;
-}
-
-clp_status clp_ways_settle_function(struct clp_thread *thread, uint32_t function, struct clp_ways_running *running,
-                                    size_t count)
-{
-    clp_status status = CLP_OK;
-
-    if (count > 0)
-        qsort(running, count, sizeof *running, by_ways);
-    for (struct clp_ways **link = &thread->engine->ways; *link != NULL;)
-        link = (*link)->function == function ? settle_at(thread, link, running, count, &status) : &(*link)->next;
     return status;
 }
 

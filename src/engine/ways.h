@@ -68,16 +68,15 @@ struct clp_ways_running {
  * memory. They belong to the engine. */
 struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint32_t nodes, uint32_t ways, uint32_t counters);
 
-/* Gives what was counted since the last time to the lines of their functions, in blocks of this thread. Bodies run at these
- * places, in any order. CLP_NO_MEMORY: some lines have got nothing; they get it at the next time. */
-clp_status clp_ways_settle(struct clp_thread *thread, struct clp_ways_running *running, size_t count);
+/* Gives what was counted since the last time to the lines of this function, or of all functions (NULL), in blocks of this
+ * thread. Bodies run at these places, in any order. CLP_NO_MEMORY: some lines have got nothing; they get it at the next
+ * time. */
+clp_status clp_ways_settle(struct clp_thread *thread, const uint32_t *function, struct clp_ways_running *running,
+                           size_t count);
 
-/* The same for who does not know which bodies run, as of a process that has ended: those that ran at the last time. */
+/* Does what clp_ways_settle does for all functions, where nobody knows which bodies run, as in the file of a process that has
+ * ended: they are taken to be those of the last time. */
 clp_status clp_ways_settle_last(struct clp_thread *thread);
-
-/* As clp_ways_settle, for the code objects of one function. */
-clp_status clp_ways_settle_function(struct clp_thread *thread, uint32_t function, struct clp_ways_running *running,
-                                    size_t count);
 
 /* Is anything counted of the function? */
 bool clp_ways_has(const struct clp_engine *engine, uint32_t function);

@@ -120,7 +120,7 @@ uint32_t clp_counted_units(const struct clp_layout *layout, uint32_t constant)
     return 2u + clp_layout_prefixes(constant) + bytecode->op[bytecode->for_iter].caches + (bytecode->end_for != 0);
 }
 
-uint32_t clp_counted_lay_out_arrivals(const struct clp_layout *layout, uint32_t at, uint32_t address)
+uint32_t clp_counted_lay_out_arrivals(const struct clp_layout *layout, uint32_t at)
 {
     uint32_t first = layout->places[at].arrivals, past = layout->places[at + 1].arrivals, units = 0;
 
@@ -128,11 +128,7 @@ uint32_t clp_counted_lay_out_arrivals(const struct clp_layout *layout, uint32_t 
         struct clp_way *way = &layout->flow->ways[layout->arrivals[i]];
         uint32_t jump = i + 1 == past ? 0 : 1u + clp_layout_prefixes(units); /* over the pieces behind it */
         units += jump + clp_counted_units(layout, way->counter);
-        way->address = units; /* up to the end of the pieces */
-    }
-    for (uint32_t i = first; i < past; i++) {
-        struct clp_way *way = &layout->flow->ways[layout->arrivals[i]];
-        way->address = address + units - way->address;
+        way->address = units;
     }
     return units;
 }
@@ -167,9 +163,9 @@ const struct clp_way *clp_counted_catch(const struct clp_layout *layout, uint32_
 
 static clp_status add_span(struct clp_rewritten *out, struct clp_flow_span span)
 {
-    const struct clp_flow_span *last = &out->spans[out->span_count - 1];
+    const struct clp_flow_span *last = out->span_count > 0 ? &out->spans[out->span_count - 1] : NULL;
 
-    if (out->span_count > 0 && last->node == span.node && last->line == span.line)
+    if (last != NULL && last->node == span.node && last->line == span.line)
         return CLP_OK;
     if (out->span_count == out->span_room &&
         clp_mem_grow(out->mem, (void **)&out->spans, &out->span_room, out->span_room * 2 + 32, sizeof *out->spans) != CLP_OK)

@@ -21,7 +21,7 @@
 /* Plans the counters. CLP_NO_MEMORY: only *layout is to be cleared. */
 clp_status clp_counted_plan(struct clp_layout *layout);
 
-/* Do counters have that shorter form? */
+/* Do counters take the two instructions of 3.12 and older? */
 static inline bool clp_counted_iterates(const struct clp_bytecode *bytecode)
 {
     return bytecode->minor <= 12;
@@ -30,8 +30,8 @@ static inline bool clp_counted_iterates(const struct clp_bytecode *bytecode)
 /* The units of the counter with this constant; 0 for CLP_NOWHERE. */
 uint32_t clp_counted_units(const struct clp_layout *layout, uint32_t constant);
 
-/* Gives the pieces at which jumps to the instruction arrive their addresses, from `address` on. Returns their units. */
-uint32_t clp_counted_lay_out_arrivals(const struct clp_layout *layout, uint32_t at, uint32_t address);
+/* Lays out the pieces at which jumps to the instruction arrive, right before its `plain`. Returns their units. */
+uint32_t clp_counted_lay_out_arrivals(const struct clp_layout *layout, uint32_t at);
 
 /* Gives the blocks at the end their addresses, from `address` on. Returns the address behind them. */
 uint32_t clp_counted_lay_out_catches(const struct clp_layout *layout, uint32_t address);

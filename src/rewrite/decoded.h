@@ -83,6 +83,12 @@ static inline bool clp_decoded_is(const struct clp_decoded *decoded, uint32_t at
     return clp_bytecode_is(decoded->bytecode, decoded->items[at].opcode, flags);
 }
 
+/* Is there an instruction at this place, and has it this opcode? An opcode of 0 is one that the version does not have. */
+static inline bool clp_decoded_is_opcode(const struct clp_decoded *decoded, uint32_t at, uint8_t opcode)
+{
+    return at < decoded->count && opcode != 0 && decoded->items[at].opcode == opcode;
+}
+
 /* The opcode of the instruction's first unit. The interpreter looks at nothing else when it decides where a
  * line may begin. */
 static inline uint8_t clp_decoded_first_opcode(const struct clp_decoded *decoded, uint32_t at)

@@ -260,11 +260,6 @@ static void note_jump(struct clp_edges *edges, bool counts, uint32_t to)
         (uint16_t)(CLP_EDGE_JUMPED | (counts ? CLP_EDGE_COUNTED : CLP_EDGE_UNCOUNTED));
 }
 
-static bool is_opcode(const struct clp_decoded *decoded, uint32_t at, uint8_t opcode)
-{
-    return at < decoded->count && opcode != 0 && decoded->items[at].opcode == opcode;
-}
-
 /* May an exception have been thrown into the body while it is suspended at this instruction? A body is
  * suspended at YIELD_VALUE. 3.11 moves it to the end of the loop around SEND before it raises what a delegate
  * did not handle. */
@@ -272,15 +267,15 @@ static bool may_be_thrown_into(const struct clp_decoded *decoded, uint32_t at)
 {
     const struct clp_bytecode *bytecode = decoded->bytecode;
 
-    if (is_opcode(decoded, at, bytecode->yield_value))
-        return is_opcode(decoded, at + 1, bytecode->resume);
+    if (clp_decoded_is_opcode(decoded, at, bytecode->yield_value))
+        return clp_decoded_is_opcode(decoded, at + 1, bytecode->resume);
     if (at == 0 || at == decoded->entry)
         return false;
-    if (is_opcode(decoded, at, bytecode->resume))
-        return is_opcode(decoded, at - 1, bytecode->yield_value);
-    return minor_of(decoded) == 11 && is_opcode(decoded, at - 1, bytecode->resume) &&
+    if (clp_decoded_is_opcode(decoded, at, bytecode->resume))
+        return clp_decoded_is_opcode(decoded, at - 1, bytecode->yield_value);
+    return minor_of(decoded) == 11 && clp_decoded_is_opcode(decoded, at - 1, bytecode->resume) &&
            at - 1 != decoded->entry && clp_decoded_is(decoded, at, CLP_OP_BACKWARD) &&
-           is_opcode(decoded, decoded->items[at].target, bytecode->send);
+           clp_decoded_is_opcode(decoded, decoded->items[at].target, bytecode->send);
 }
 
 static void note_edges_from(struct clp_edges *edges, uint32_t from)
@@ -311,8 +306,8 @@ static bool splits_loop_end(const struct clp_edges *edges, uint32_t at)
     const struct clp_bytecode *bytecode = edges->decoded->bytecode;
 
     return at > 0 && clp_edges_begins(edges, at) &&
-           is_opcode(edges->decoded, at - 1, bytecode->end_for) &&
-           is_opcode(edges->decoded, at, bytecode->end_for_tail);
+           clp_decoded_is_opcode(edges->decoded, at - 1, bytecode->end_for) &&
+           clp_decoded_is_opcode(edges->decoded, at, bytecode->end_for_tail);
 }
 
 /* Is there no END_FOR (3.13: END_FOR and POP_TOP) where this FOR_ITER leads? The interpreter continues behind
@@ -321,7 +316,7 @@ static bool lacks_end(const struct clp_decoded *decoded, uint32_t at)
 {
     const struct clp_bytecode *bytecode = decoded->bytecode;
 
-    return bytecode->end_for != 0 && is_opcode(decoded, at, bytecode->for_iter) &&
+    return bytecode->end_for != 0 && clp_decoded_is_opcode(decoded, at, bytecode->for_iter) &&
            clp_edges_goes_to(decoded, at) != decoded->items[at].target + 1 + bytecode->skips_tail;
 }
 

@@ -12,11 +12,6 @@
 #define BACK 4.0 /* and those back to the head of a loop before all else: they are run most */
 #define NEVER INFINITY
 
-static bool is_opcode(const struct clp_decoded *decoded, uint32_t at, uint8_t opcode)
-{
-    return at < decoded->count && opcode != 0 && decoded->items[at].opcode == opcode;
-}
-
 static bool is_311(const struct clp_decoded *decoded)
 {
     return decoded->bytecode->minor == 11;
@@ -30,14 +25,14 @@ static bool is_outside(const struct clp_decoded *decoded, uint32_t at)
 {
     const struct clp_bytecode *bytecode = decoded->bytecode;
 
-    return at <= decoded->entry || is_opcode(decoded, at, bytecode->resume) ||
-           is_opcode(decoded, at, bytecode->end_for) ||
-           (bytecode->skips_tail && is_opcode(decoded, at - 1, bytecode->end_for));
+    return at <= decoded->entry || clp_decoded_is_opcode(decoded, at, bytecode->resume) ||
+           clp_decoded_is_opcode(decoded, at, bytecode->end_for) ||
+           (bytecode->skips_tail && clp_decoded_is_opcode(decoded, at - 1, bytecode->end_for));
 }
 
 static bool ends_node(const struct clp_decoded *decoded, uint32_t at)
 {
-    return is_outside(decoded, at) || is_opcode(decoded, at, decoded->bytecode->yield_value) ||
+    return is_outside(decoded, at) || clp_decoded_is_opcode(decoded, at, decoded->bytecode->yield_value) ||
            clp_decoded_is(decoded, at, CLP_OP_GOES | CLP_OP_NO_NEXT | CLP_OP_LEAVES);
 }
 
@@ -122,11 +117,11 @@ static uint32_t add_way(struct builder *builder, struct clp_way way)
 static void add_fall(struct builder *builder, uint32_t at, uint32_t to, double part)
 {
     const struct clp_decoded *decoded = builder->decoded;
-    bool enters = is_opcode(decoded, at, decoded->bytecode->resume);
-    bool splits_end = is_opcode(decoded, to, decoded->bytecode->end_for_tail) &&
-                      is_opcode(decoded, to - 1, decoded->bytecode->end_for);
+    bool enters = clp_decoded_is_opcode(decoded, at, decoded->bytecode->resume);
+    bool splits_end = clp_decoded_is_opcode(decoded, to, decoded->bytecode->end_for_tail) &&
+                      clp_decoded_is_opcode(decoded, to - 1, decoded->bytecode->end_for);
     /* 3.11 looks for the SEND right before a YIELD_VALUE; the counter of what leaves there brings one of its own */
-    bool splits_send = is_311(decoded) && is_opcode(decoded, at, decoded->bytecode->send);
+    bool splits_send = is_311(decoded) && clp_decoded_is_opcode(decoded, at, decoded->bytecode->send);
     uint32_t other = builder->fronts[to]; /* past the end of another loop: a counter would count both */
 
     if (other != CLP_NOWHERE)
@@ -153,7 +148,7 @@ static void add_jump(struct builder *builder, uint32_t at, double part)
 {
     const struct clp_decoded *decoded = builder->decoded;
     uint32_t to = clp_edges_goes_to(decoded, at);
-    bool sends = is_311(decoded) && is_opcode(decoded, at, decoded->bytecode->send);
+    bool sends = is_311(decoded) && clp_decoded_is_opcode(decoded, at, decoded->bytecode->send);
 
     if (to != decoded->items[at].target) {
         add_fall(builder, at, to, part / LOOP);
@@ -206,12 +201,12 @@ static void add_ways_from(struct builder *builder, uint32_t at)
     uint32_t next = at + 1;
     bool falls = next < decoded->count && !clp_decoded_is(decoded, at, CLP_OP_NO_NEXT | CLP_OP_LEAVES);
     bool outside = builder->flow->nodes[at] == CLP_FLOW_OUTSIDE;
-    bool yields = is_opcode(decoded, at, decoded->bytecode->yield_value);
+    bool yields = clp_decoded_is_opcode(decoded, at, decoded->bytecode->yield_value);
 
     if (clp_decoded_is(decoded, at, CLP_OP_LEAVES) || yields)
         add_way(builder, (struct clp_way){.kind = CLP_WAY_LEAVE, .at = at, .target = CLP_NOWHERE, .range = CLP_NOWHERE,
                                           .weight = weight_of(builder, at, CLP_NOWHERE)});
-    else if (falls && (outside ? at == decoded->entry || (at > decoded->entry && is_opcode(decoded, at, decoded->bytecode->resume))
+    else if (falls && (outside ? at == decoded->entry || (at > decoded->entry && clp_decoded_is_opcode(decoded, at, decoded->bytecode->resume))
                                : builder->flow->nodes[next] != builder->flow->nodes[at]))
         add_fall(builder, at, next, clp_decoded_is(decoded, at, CLP_OP_GOES) ? BRANCH : 1);
     if (!outside && clp_decoded_is(decoded, at, CLP_OP_GOES))

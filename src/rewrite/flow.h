@@ -42,7 +42,7 @@ struct clp_way {
     bool asked;            /* the place of the exception tells whether the line begins */
     bool counted;          /* a counter stands on it */
     uint32_t counter, ask; /* constants of its counter, and of the one that asks; or CLP_NOWHERE */
-    uint32_t address;      /* of its counter, where that has a place of its own (counted.h) */
+    uint32_t address;      /* of an exception's block at the end; of a jump's piece: units up to the instruction (counted.h) */
     double weight;         /* how often it may be run, compared with others; CLP_WAY_NEVER: no counter can stand there */
 };
 

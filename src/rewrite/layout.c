@@ -192,11 +192,9 @@ static void lay_out(struct clp_layout *layout)
         uint32_t front = at + place->padded +
                          (layout->flow != NULL ? clp_counted_units(layout, place->front)
                                                : clp_layout_operand_units(layout, place->front, place->front_depth));
-        uint32_t arriving = layout->flow != NULL ? clp_counted_lay_out_arrivals(layout, i, front)
+        uint32_t arriving = layout->flow != NULL ? clp_counted_lay_out_arrivals(layout, i)
                                                  : clp_layout_probe_units(place->line);
         place->counting = front + (place->jumps_over ? 1u + clp_layout_prefixes(arriving) : 0);
-        if (layout->flow != NULL)
-            clp_counted_lay_out_arrivals(layout, i, place->counting);
         place->plain = place->counting + arriving;
         place->self = place->plain + behind_units(layout, i);
         at = place->self + place->prefixes + clp_decoded_body(layout->decoded, i);
@@ -244,7 +242,7 @@ uint32_t clp_layout_destination(const struct clp_layout *layout, uint32_t from)
         uint32_t way = layout->places[from].jump;
         bool arrives = way != CLP_NOWHERE && layout->flow->ways[way].counted &&
                        layout->places[from].before != layout->flow->ways[way].counter;
-        return arrives ? layout->flow->ways[way].address : place->plain;
+        return arrives ? place->plain - layout->flow->ways[way].address : place->plain;
     }
     if (layout->insert && clp_edge_counts(layout->edges, from, target))
         return place->counting;
@@ -290,7 +288,7 @@ static void lay_out_blocks(struct clp_layout *layout)
     uint32_t at = layout->end;
 
     if (layout->flow != NULL) {
-        layout->leave_block = layout->total = clp_counted_lay_out_catches(layout, at);
+        layout->total = clp_counted_lay_out_catches(layout, at);
         return;
     }
     for (size_t i = 0; i < back_count(layout); i++) {

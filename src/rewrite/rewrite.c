@@ -99,7 +99,7 @@ static void add_arrivals(const struct clp_layout *layout, uint32_t at, struct cl
         add_counter(layout, layout->flow->ways[layout->arrivals[i]].counter, code);
         if (i + 1 == past)
             break;
-        uint32_t over = layout->places[at].plain - layout->flow->ways[layout->arrivals[i + 1]].address;
+        uint32_t over = layout->flow->ways[layout->arrivals[i + 1]].address;
         add_instruction(code, bytecode, bytecode->jump_forward, over, clp_layout_prefixes(over));
     }
 }

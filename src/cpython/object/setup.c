@@ -70,6 +70,16 @@ static uint32_t devices_of(const struct clp_wishes *wishes, struct clp_recorder 
     return devices;
 }
 
+/* Is the process's tracer, or the one that is wished for, one that only counts? */
+static bool counts_only(const struct clp_wishes *wishes)
+{
+    const struct clp_recorder *recorder = process_recorder;
+
+    if (recorder != NULL && recorder->tracer != NULL)
+        return strcmp(recorder->tracer->name, CLP_TRACER_LIGHT) == 0;
+    return wishes->tracer != NULL && strcmp(wishes->tracer, CLP_TRACER_LIGHT) == 0;
+}
+
 static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wishes)
 {
     struct clp_recorder *recorder = self->window.recorder;
@@ -77,7 +87,7 @@ static bool set_up_heap(struct clp_profiler *self, const struct clp_wishes *wish
 
     if (wishes->heap == 0 && wishes->leaks == NULL)
         return true;
-    bool lacks_memory = wishes->memory == CLP_MEMORY_OFF && strcmp(recorder->tracer->name, CLP_TRACER_LIGHT) != 0;
+    bool lacks_memory = wishes->memory == CLP_MEMORY_OFF && !counts_only(wishes);
     if (wishes->heap < 0 || lacks_memory) {
         PyErr_SetString(PyExc_ValueError, !lacks_memory
                                               ? "heap is a number of bytes, not negative"
@@ -171,15 +181,6 @@ static void note_start(struct clp_profiler *self, const struct clp_recorder *rec
         return;
     self->started = clp_clock_wall();
     self->start_nanos = clp_clock_monotonic();
-}
-
-static bool counts_only(const struct clp_wishes *wishes)
-{
-    const struct clp_recorder *recorder = process_recorder;
-
-    if (recorder != NULL && recorder->tracer != NULL)
-        return strcmp(recorder->tracer->name, CLP_TRACER_LIGHT) == 0;
-    return wishes->tracer != NULL && strcmp(wishes->tracer, CLP_TRACER_LIGHT) == 0;
 }
 
 /* Fits the wishes to a tracer that only counts: waiting comes with its samples, and resident memory is not read. False

@@ -37,7 +37,8 @@ bool clp_setup_read_memory(PyObject *object, enum clp_memory *mode);
 /* Reads the argument `counters`, a list of names such as "io,faults". False with an exception set. */
 bool clp_setup_read_counters(const char *names, uint32_t *tallies);
 
-/* Makes the profiler, and sets what its tracer cannot have or always has in *wishes. False with an exception set; clp_setup_undo must be called in that case, too. */
+/* Makes the profiler, and sets what its tracer cannot have or always has in *wishes. False with an exception set;
+ * clp_setup_undo must be called in that case, too. */
 bool clp_setup_profiler(struct clp_profiler *self, struct clp_wishes *wishes);
 
 /* Gives up all that the profiler has, which is closed then. Calling it again changes nothing. */

@@ -28,13 +28,6 @@ static void counter_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Pickles as a plain 0, so that code which is pickled by value works where clineprof is missing. */
-static PyObject *counter_reduce(PyObject *self, PyObject *nothing)
-{
-    (void)self, (void)nothing;
-    return Py_BuildValue("O()", &PyLong_Type);
-}
-
 static PyObject *count(PyObject *self)
 {
     ++*((struct counter *)self)->count;
@@ -57,17 +50,12 @@ static PyObject *count_asked(PyObject *self, PyObject *raised)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef counter_methods[] = {
-    {"__reduce__", counter_reduce, METH_NOARGS, "A plain 0 to whoever unpickles it."},
-    {NULL, NULL, 0, NULL},
-};
-
 static PyType_Slot counter_slots[] = {
     {Py_nb_negative, (void *)count},
     {Py_tp_iternext, (void *)count_and_end},
     {Py_nb_add, (void *)count_asked},
     {Py_tp_dealloc, (void *)counter_free},
-    {Py_tp_methods, counter_methods},
+    {Py_tp_methods, clp_probe_copies_methods},
     {0, NULL},
 };
 
@@ -149,18 +137,15 @@ static enum clp_selection select_code(struct clp_recorder *recorder, PyCodeObjec
 
 static bool start(struct clp_recorder *recorder)
 {
-    if (!recorder->bytecode.known) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "this CPython %d.%d has instructions that clineprof does not know; use "
-                     "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    if (!clp_probe_copies_known(recorder))
         return false;
-    }
     recorder->probe_state = PyType_FromSpec(&counter_spec);
     if (recorder->probe_state == NULL)
         return false;
     if (recorder->stack_sampler.engine == NULL)
         clp_stack_sampler_init(&recorder->stack_sampler, &recorder->engine, &recorder->pages, &recorder->clock);
     (void)clp_engine_add_parts(&recorder->engine, CLP_PART_LIGHT);
+    recorder->engine.views = &recorder->views;
     allocating = recorder;
     clp_hooks_set_finder(find_line);
     return true;
@@ -176,7 +161,7 @@ static void stop(struct clp_recorder *recorder)
 }
 
 const struct clp_tracer clp_tracer_counting = {
-    .name = "light",
+    .name = CLP_TRACER_LIGHT,
     .start = start,
     .stop = stop,
     .select = select_code,
@@ -252,24 +237,17 @@ static void find_running(struct running *running)
     clp_compat_collect_again(collected);
 }
 
-static clp_status settle_ways(struct clp_engine *engine, const uint32_t *function, struct running *running)
-{
-    if (function == NULL)
-        return clp_ways_settle(engine->counted, running->items, running->count);
-    return clp_ways_settle_function(engine->counted, *function, running->items, running->count);
-}
-
-/* NULL: of all functions. */
+/* Looks at the counters of this function, or of all functions (NULL). */
 static void look(struct clp_recorder *recorder, const uint32_t *function)
 {
     struct clp_engine *engine = &recorder->engine;
     struct running running = {.recorder = recorder};
 
-    engine->views = &recorder->views;
     if (engine->counted == NULL)
         engine->counted = clp_engine_new_thread(engine, clp_clock_read(&recorder->clock), engine->rss);
     find_running(&running);
-    if (engine->counted == NULL || running.failed || settle_ways(engine, function, &running) != CLP_OK)
+    if (engine->counted == NULL || running.failed ||
+        clp_ways_settle(engine->counted, function, running.items, running.count) != CLP_OK)
         engine->lost = true;
     if (engine->counted != NULL)
         clp_stack_sampler_settle(&recorder->stack_sampler, engine->counted);

@@ -14,14 +14,14 @@ extern const struct clp_tracer clp_tracer_counting;
 /* Ends sampling until the next window opens. Nothing happens with other tracers. */
 void clp_counting_rest(struct clp_recorder *recorder);
 
-/* Lets samples be taken again. The same. */
+/* Lets samples be taken again, where this tracer is on. */
 void clp_counting_wake(struct clp_recorder *recorder);
 
 /* Gives lines the hits that were counted up to now. Call it whenever the engine's counters are about to be looked at. Does
  * nothing where no code has counters. No Python code is run. */
 void clp_counting_look(struct clp_recorder *recorder);
 
-/* The same, if only the counters of this function are about to be looked at. */
+/* Does what clp_counting_look does, where only the counters of this function are about to be looked at. */
 void clp_counting_look_at(struct clp_recorder *recorder, uint32_t function);
 
 #endif

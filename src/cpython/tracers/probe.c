@@ -29,24 +29,12 @@ static void probe_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Pickles a probe as a plain 0, so that code which is pickled by value works where clineprof is missing. */
-static PyObject *probe_reduce(PyObject *self, PyObject *nothing)
-{
-    (void)self, (void)nothing;
-    return Py_BuildValue("O()", &PyLong_Type);
-}
-
 static PyObject *probe_repr(PyObject *self)
 {
     const struct clp_selected *selected = ((struct clp_probe_object *)self)->selected;
 
     return PyUnicode_FromFormat("<%s of function %u>", Py_TYPE(self)->tp_name, selected->function);
 }
-
-static PyMethodDef probe_methods[] = {
-    {"__reduce__", probe_reduce, METH_NOARGS, "A plain 0 to whoever unpickles it."},
-    {NULL, NULL, 0, NULL},
-};
 
 /* The slot of the event: what the interpreter does with a probe. */
 static PyType_Slot event_slot(const struct clp_probe_event *of, bool counter)
@@ -67,7 +55,7 @@ static PyTypeObject *make_type(const struct clp_probe_event *of, bool counter)
         event_slot(of, counter),
         {Py_tp_dealloc, (void *)probe_free},
         {Py_tp_repr, (void *)probe_repr},
-        {Py_tp_methods, probe_methods},
+        {Py_tp_methods, clp_probe_copies_methods},
         {0, NULL},
     };
     PyType_Spec spec = {
@@ -166,11 +154,7 @@ static bool start(struct clp_recorder *recorder)
         return false;
     }
     recorder->probe_state = state;
-    bool done = recorder->bytecode.known;
-    if (!done)
-        PyErr_Format(PyExc_RuntimeError,
-                     "this CPython %d.%d has instructions that clineprof does not know; use "
-                     "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    bool done = clp_probe_copies_known(recorder);
     for (size_t i = 0; done && i < CLP_PROBE_KINDS; i++) {
         const struct clp_probe_event *watched = &clp_probe_watched_events[i];
         done = (state->types[i] = make_type(&clp_probe_events[i], recorder->clock.counter)) != NULL;

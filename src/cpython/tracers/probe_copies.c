@@ -6,6 +6,26 @@
 
 #if CLP_HAS_PROBES
 
+static PyObject *reduce(PyObject *self, PyObject *nothing)
+{
+    (void)self, (void)nothing;
+    return Py_BuildValue("O()", &PyLong_Type);
+}
+
+PyMethodDef clp_probe_copies_methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, "A plain 0 to whoever unpickles it."},
+    {NULL, NULL, 0, NULL},
+};
+
+bool clp_probe_copies_known(const struct clp_recorder *recorder)
+{
+    if (!recorder->bytecode.known)
+        PyErr_Format(PyExc_RuntimeError,
+                     "this CPython %d.%d has instructions that clineprof does not know; use "
+                     "--tracer monitoring or settrace", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    return recorder->bytecode.known;
+}
+
 /* The constants for a copy of the code: its own, with the copies of selected code among them, and the probes
  * behind them. */
 static PyObject *with_probes(PyCodeObject *code, struct clp_selected *copy, const struct clp_probe_copying *copying)

@@ -18,6 +18,13 @@ struct clp_probe_copying {
     PyObject *names;                       /* .. as are the names of the code; both borrowed */
 };
 
+/* The methods of all that stands in code as a constant: it is pickled as a plain 0, so that code which is pickled by value
+ * works where clineprof is missing. */
+extern PyMethodDef clp_probe_copies_methods[];
+
+/* Does the recorder know the interpreter's instructions? False with an exception set. */
+bool clp_probe_copies_known(const struct clp_recorder *recorder);
+
 /* Does the work of a tracer's `select`. */
 enum clp_selection clp_probe_copies_select(struct clp_recorder *recorder, PyCodeObject *code, struct clp_selected *selected,
                                            struct clp_probe_copying *copying, const char **reason);

@@ -74,7 +74,7 @@ Test(ways, what_flows_in_flows_out)
     struct clp_ways *ways = branch(&fixture, F);
     ways->counters[0] = 5;
     ways->counters[1] = 7;
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 12, 5, 7);
     cr_expect_eq(calls(&fixture), 12);
     end(&fixture);
@@ -87,12 +87,12 @@ Test(ways, settling_again_gives_what_is_new)
     begin(&fixture);
     struct clp_ways *ways = branch(&fixture, F);
     ways->counters[0] = 5;
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 5, 5, 0);
     ways->counters[0] = 6;
     ways->counters[1] = 1;
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 7, 6, 1);
     cr_expect_eq(calls(&fixture), 7);
     end(&fixture);
@@ -107,12 +107,12 @@ Test(ways, bodies_that_run_count)
     struct clp_ways *other = branch(&fixture, F), *ways = branch(&fixture, F);
     ways->counters[0] = 5;
     struct clp_ways_running running[] = {{ways, 3}, {other, 1}, {ways, 2}, {ways, 3}};
-    cr_assert_eq(clp_ways_settle(fixture.thread, running, 4), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, running, 4), CLP_OK);
     expect(&fixture, 5 + 3 + 1, 5 + 1, 2);
     ways->counters[0] = 6; /* one of them leaves by d, one by e, one still runs; that of `other` has gone on to 2 */
     ways->counters[1] = 1;
     struct clp_ways_running later[] = {{other, 2}, {ways, 3}};
-    cr_assert_eq(clp_ways_settle(fixture.thread, later, 2), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, later, 2), CLP_OK);
     expect(&fixture, 9, 7, 2);
     end(&fixture);
 }
@@ -135,7 +135,7 @@ Test(ways, a_loop_and_a_line_that_only_counts)
     ways->counters[0] = 10;
     ways->counters[1] = 2;
     ways->counters[2] = 4;
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 12, 10, 0);
     cr_expect_eq(fixture.thread->blocks[F]->cells[5].hits, 4);
     cr_expect_eq(clp_ways_items(ways)[4].given, 2, "it has left as often as it was entered");
@@ -150,7 +150,7 @@ Test(ways, code_that_is_gone_gives_its_last_hits_and_its_memory)
     struct clp_ways *ways = branch(&fixture, F);
     ways->counters[1] = 3;
     ways->gone = 1;
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 3, 0, 3);
     cr_expect_null(fixture.engine.ways);
     cr_expect_eq((void *)branch(&fixture, F), (void *)ways, "its memory is used again");
@@ -165,11 +165,11 @@ Test(ways, what_is_counted_before_the_function_is_selected_does_not_count)
     begin(&fixture);
     struct clp_ways *ways = branch(&fixture, UINT32_MAX);
     ways->counters[0] = 8;
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     cr_expect_not(clp_engine_has_block(fixture.thread, F));
     ways->function = F;
     ways->counters[0] = 9;
-    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, 0), CLP_OK);
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 1, 1, 0);
     end(&fixture);
 }

@@ -140,7 +140,7 @@ Test(python_stack_sampler, a_deep_stack_is_cut)
     cr_expect_eq(reader.stack.frames[CLP_STACK_MOST - 1].code, code_of("deep"));
 }
 
-/* Another thread waits in `waits` for a lock that the main thread has. */
+/* A second thread waits, in the function `waits`, for a lock that the main thread has. */
 static PyObject *look_at_other(PyObject *self, PyObject *nothing)
 {
     struct clp_stack_hint hint = {0};
