@@ -158,8 +158,9 @@ enum clp_area_kind {
     CLP_AREA_TENSORS, /* what no line did with tensors */
     CLP_AREA_SAMPLES, /* what samples gave the lines of a function, and is in no block yet (stack_samples.h) */
     CLP_AREA_SAMPLED_CALLS, /* what they gave calling contexts */
-    CLP_AREA_WAYS, /* counters of the ways of a code object (ways.h) */
-    CLP_AREA_LAST = CLP_AREA_WAYS
+    CLP_AREA_WAYS, /* the ways of a code object (ways.h) */
+    CLP_AREA_WAY_COUNTERS,
+    CLP_AREA_LAST = CLP_AREA_WAY_COUNTERS
 };
 
 /* The head of every piece of memory that the pool gives. */

@@ -5,20 +5,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOME 256 /* are settled in no time */
+#define SOME 256        /* are settled in no time */
+#define AREA_BYTES 4096 /* of counters */
+
+/* ---- counters ---- */
+
+static struct clp_way_counters *new_counters(struct clp_engine *engine, uint32_t count)
+{
+    struct clp_way_counters *made;
+    size_t wanted = sizeof *made + count * sizeof made->items[0], bytes = wanted > AREA_BYTES ? wanted : AREA_BYTES;
+
+    made = clp_pool_take(&engine->pool, bytes);
+    if (made == NULL)
+        return NULL;
+    made->room = (uint32_t)((bytes - sizeof *made) / sizeof made->items[0]);
+    clp_area_set_kind(&made->area, CLP_AREA_WAY_COUNTERS);
+    return made;
+}
+
+static void give_back_counters(struct clp_engine *engine, struct clp_way_counters *shared)
+{
+    if (--shared->held > 0)
+        return;
+    if (engine->way_counters == shared)
+        engine->way_counters = NULL;
+    clp_pool_give(&engine->pool, shared);
+}
+
+static bool take_counters(struct clp_engine *engine, struct clp_ways *ways, uint32_t count)
+{
+    struct clp_way_counters *shared = engine->way_counters;
+
+    if (shared == NULL || shared->room - shared->used < count)
+        shared = new_counters(engine, count);
+    if (shared == NULL)
+        return false;
+    engine->way_counters = shared;
+    ways->shared = shared;
+    ways->counters = shared->items + shared->used;
+    ways->counter_count = count;
+    shared->used += count;
+    shared->held++;
+    return true;
+}
 
 struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint32_t nodes, uint32_t ways, uint32_t counters)
 {
-    struct clp_ways *made = clp_pool_take(&engine->pool, sizeof *made + counters * sizeof made->counters[0] +
-                                                             ways * sizeof(struct clp_way_from_to) +
-                                                             nodes * sizeof(uint32_t));
+    struct clp_ways *made = clp_pool_take(&engine->pool, clp_ways_bytes(nodes, ways));
 
     if (made == NULL)
         return NULL;
+    if (!take_counters(engine, made, counters)) {
+        clp_pool_give(&engine->pool, made);
+        return NULL;
+    }
     made->function = function;
     made->node_count = nodes;
     made->way_count = ways;
-    made->counter_count = counters;
     memset(clp_ways_ran(made), 0, nodes * sizeof(uint32_t));
     made->next = engine->ways;
     engine->ways = made;
@@ -78,7 +121,7 @@ static clp_status give(struct clp_thread *thread, uint32_t function, struct clp_
 
 static clp_status settle(struct clp_thread *thread, struct clp_ways *ways, int64_t *excess)
 {
-    struct clp_way_from_to *items = clp_ways_items(ways);
+    struct clp_way_from_to *items = ways->items;
     clp_status status = CLP_OK;
 
     for (uint32_t i = 0; i < ways->way_count; i++) {
@@ -145,6 +188,7 @@ static struct clp_ways **settle_at(struct clp_thread *thread, struct clp_ways **
     if (ways->gone == 0 || one != CLP_OK)
         return &ways->next;
     *link = ways->next;
+    give_back_counters(engine, ways->shared);
     clp_pool_give(&engine->pool, ways);
     return link;
 }

@@ -36,26 +36,39 @@ struct clp_way_from_to {
     uint64_t given;    /* as often its line has got hits for it */
 };
 
+/* The counters of many code objects stand side by side, so that a program of many short functions touches few cache lines for
+ * them. Room is given once, from the start to the end; an area whose code objects are gone goes back to the pool. */
+struct clp_way_counters {
+    struct clp_area area;
+    uint32_t room, used; /* counters: that fit, and that were given */
+    uint32_t held;       /* by so many code objects */
+    uint32_t pad;
+    uint64_t items[];
+};
+
 /* The ways of one code object. */
 struct clp_ways {
     struct clp_area area;
     struct clp_ways *next; /* in engine->ways */
+    struct clp_way_counters *shared; /* where its counters stand */
+    uint64_t *counters;
     uint32_t function; /* one that the engine does not have: what is counted is nobody's */
     uint32_t node_count, way_count, counter_count;
     uint32_t gone; /* not 0: the code object is gone; nothing is counted any more */
-    _Alignas(64) uint64_t counters[];
+    uint32_t pad;
+    struct clp_way_from_to items[];
 };
 
-/* The ways stand behind the counters. */
-static inline struct clp_way_from_to *clp_ways_items(struct clp_ways *ways)
-{
-    return (struct clp_way_from_to *)(ways->counters + ways->counter_count);
-}
-
-/* By node, behind them: how many bodies ran there when somebody last looked. */
+/* By node, behind the ways: how many bodies ran there when somebody last looked. */
 static inline uint32_t *clp_ways_ran(struct clp_ways *ways)
 {
-    return (uint32_t *)(clp_ways_items(ways) + ways->way_count);
+    return (uint32_t *)(ways->items + ways->way_count);
+}
+
+/* The bytes of the area. */
+static inline size_t clp_ways_bytes(uint32_t nodes, uint32_t ways)
+{
+    return sizeof(struct clp_ways) + ways * sizeof(struct clp_way_from_to) + nodes * sizeof(uint32_t);
 }
 
 /* In this node of the code object a body runs. */

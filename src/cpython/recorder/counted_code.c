@@ -4,7 +4,7 @@
 
 static void fill(struct clp_ways *ways, const struct clp_code_lines *lines, const struct clp_rewritten *rewritten)
 {
-    struct clp_way_from_to *items = clp_ways_items(ways);
+    struct clp_way_from_to *items = ways->items;
 
     for (size_t i = 0; i < rewritten->edge_count; i++) {
         const struct clp_flow_edge *edge = &rewritten->edges[i];
@@ -35,6 +35,11 @@ struct clp_counted *clp_counted_new(struct clp_recorder *recorder, uint32_t func
                                  (uint32_t)rewritten->probe_count);
     if (counted->ways == NULL)
         goto no_memory;
+    counted->asked = clp_mem_alloc(&recorder->mem, counted->ways->counter_count, sizeof *counted->asked);
+    if (counted->asked == NULL)
+        goto no_memory;
+    for (size_t i = 0; i < rewritten->probe_count; i++)
+        counted->asked[i] = rewritten->probes[i].line;
     fill(counted->ways, lines, rewritten);
     return counted;
 no_memory:
@@ -47,8 +52,10 @@ void clp_counted_free(struct clp_recorder *recorder, struct clp_counted *counted
 {
     if (counted == NULL)
         return;
-    if (counted->ways != NULL)
+    if (counted->ways != NULL) {
+        clp_mem_free(&recorder->mem, counted->asked, counted->ways->counter_count, sizeof *counted->asked);
         counted->ways->gone = 1;
+    }
     clp_mem_free(&recorder->mem, counted->spans, counted->span_count, sizeof *counted->spans);
     clp_mem_free(&recorder->mem, counted, 1, sizeof *counted);
 }
@@ -80,8 +87,8 @@ uint32_t clp_counted_node(const struct clp_counted *counted, int offset)
 static void find_beginnings(struct clp_ways *ways, bool *begin, uint32_t cells)
 {
     for (uint32_t i = 0; i < ways->way_count; i++) {
-        if (clp_ways_items(ways)[i].cell < cells)
-            begin[clp_ways_items(ways)[i].cell] = true;
+        if (ways->items[i].cell < cells)
+            begin[ways->items[i].cell] = true;
     }
 }
 

@@ -12,6 +12,7 @@ struct clp_counted {
     struct clp_ways *ways;       /* borrowed from the engine, to which clp_counted_free says that they are complete */
     struct clp_flow_span *spans; /* owned: where its nodes and lines lie */
     size_t span_count;
+    int32_t *asked; /* owned; by counter: the line of one that asks for places */
     const void *sampled; /* the code object, while samples of it count; only compared */
 };
 

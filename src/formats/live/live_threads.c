@@ -160,8 +160,7 @@ static uint64_t earlier(uint64_t value, uint64_t now)
     return now - value <= (uint64_t)CLP_LIVE_MOST_COUNT ? value : now;
 }
 
-/* The place in the copy of `bytes` bytes that the process had at this address, or NULL. */
-static void *translate(const struct clp_live_reader *reader, const void *pointer, size_t bytes)
+void *clp_live_translate(const struct clp_live_reader *reader, const void *pointer, size_t bytes)
 {
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     const struct clp_live_place *places = reader->places.items;
@@ -183,7 +182,7 @@ static int compare_blocks(const void *key, const void *item)
 
 static struct clp_block *find_block(const struct clp_live_reader *reader, const void *pointer)
 {
-    const void *at = translate(reader, pointer, sizeof(struct clp_block));
+    const void *at = clp_live_translate(reader, pointer, sizeof(struct clp_block));
     struct clp_block **found =
         at == NULL || reader->blocks.count == 0
             ? NULL
@@ -229,7 +228,7 @@ static bool revive(struct clp_live_reader *reader, struct clp_thread *thread,
         .special = clp_live_is_set(&from->special),
         .continued = clp_live_is_set(&from->continued),
         .again = clp_live_is_set(&from->again),
-        .call = clp_live_call(reader, translate(reader, from->call, sizeof *from->call)),
+        .call = clp_live_call(reader, clp_live_translate(reader, from->call, sizeof *from->call)),
         .entered_rss = from->entered_rss,
         .start = earlier(from->start, thread->last),
         .start_correction = earlier_correction(from->start_correction, thread->correction),
@@ -272,7 +271,7 @@ static size_t depth_of(const struct clp_live_reader *reader, const struct clp_th
 
     if (depth == 0 || bytes % sizeof **stack != 0 || depth >= reader->count / sizeof **stack)
         return 0;
-    *stack = translate(reader, thread->stack, bytes + sizeof **stack);
+    *stack = clp_live_translate(reader, thread->stack, bytes + sizeof **stack);
     return *stack != NULL ? depth : 0;
 }
 

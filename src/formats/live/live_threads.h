@@ -15,6 +15,9 @@ clp_status clp_live_take_tensors(struct clp_live_reader *reader, struct clp_area
 clp_status clp_live_take_thread(struct clp_live_reader *reader, struct clp_area *area,
                                 size_t bytes);
 
+/* The place in the copy of `bytes` bytes that the process had at this address, a multiple of 8; or NULL. */
+void *clp_live_translate(const struct clp_live_reader *reader, const void *pointer, size_t bytes);
+
 /* Gives the engine the costs of events that the header has, within limits. */
 void clp_live_take_costs(struct clp_live_reader *reader);
 

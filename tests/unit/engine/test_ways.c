@@ -46,7 +46,7 @@ static struct clp_ways *branch(struct fixture *fixture, uint32_t function)
     struct clp_ways *ways = clp_ways_new(&fixture->engine, function, 4, 5, 2);
 
     cr_assert_not_null(ways);
-    memcpy(clp_ways_items(ways), items, sizeof items);
+    memcpy(ways->items, items, sizeof items);
     return ways;
 }
 
@@ -131,14 +131,14 @@ Test(ways, a_loop_and_a_line_that_only_counts)
 
     begin(&fixture);
     struct clp_ways *ways = clp_ways_new(&fixture.engine, F, 3, 5, 3);
-    memcpy(clp_ways_items(ways), items, sizeof items);
+    memcpy(ways->items, items, sizeof items);
     ways->counters[0] = 10;
     ways->counters[1] = 2;
     ways->counters[2] = 4;
     cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 12, 10, 0);
     cr_expect_eq(fixture.thread->blocks[F]->cells[5].hits, 4);
-    cr_expect_eq(clp_ways_items(ways)[4].given, 2, "it has left as often as it was entered");
+    cr_expect_eq(ways->items[4].given, 2, "it has left as often as it was entered");
     end(&fixture);
 }
 
@@ -154,6 +154,31 @@ Test(ways, code_that_is_gone_gives_its_last_hits_and_its_memory)
     expect(&fixture, 3, 0, 3);
     cr_expect_null(fixture.engine.ways);
     cr_expect_eq((void *)branch(&fixture, F), (void *)ways, "its memory is used again");
+    end(&fixture);
+}
+
+/* Those of functions that are called in turn are to lie in few cache lines. */
+Test(ways, counters_stand_side_by_side)
+{
+    struct fixture fixture;
+
+    begin(&fixture);
+    struct clp_ways *first = branch(&fixture, F), *second = branch(&fixture, F);
+    struct clp_ways *large = clp_ways_new(&fixture.engine, F, 2, 2000, 2000), *last = branch(&fixture, F);
+    cr_assert_not_null(large);
+    cr_expect_eq(second->counters, first->counters + 2);
+    cr_expect_neq(large->shared, first->shared);
+    large->counters[1999] = 1;
+    cr_expect_eq(last->counters[0], 0);
+    first->gone = last->gone = large->gone = 1;
+    second->counters[0] = 3;
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
+    expect(&fixture, 3, 3, 0);
+    cr_expect_eq(fixture.engine.ways, second);
+    cr_expect_null(fixture.engine.way_counters, "nobody counts in the newest");
+    struct clp_ways *again = branch(&fixture, F);
+    cr_expect_neq(again->counters, second->counters);
+    cr_expect_eq(again->counters[0], 0);
     end(&fixture);
 }
 
