@@ -22,7 +22,7 @@ def tracers():
     if "CLINEPROF_TEST_TRACER" in os.environ:
         return ["auto"]
     found = ["settrace"] + ["probe"] * (sys.version_info >= (3, 11))
-    return found + ["monitoring"] * (sys.version_info >= (3, 12))
+    return found + ["light"] * (sys.version_info >= (3, 11)) + ["monitoring"] * (sys.version_info >= (3, 12))
 
 
 def wrong(program, repeats, mode, tracer):

@@ -253,7 +253,7 @@ static bool has(const struct clp_profile_meta *meta, enum clp_measure measure)
 {
     const char *name = clp_measure_rows[measure].name, *lacks = clp_profile_lacks(meta, measure);
 
-    if (clp_measure_rows[measure].needs > CLP_NEEDS_MEMORY)
+    if (clp_measure_rows[measure].needs >= CLP_NEEDS_HEAP)
         clp_console_complain_format(me, "top cannot show %s: live blocks are only in the profile that the run writes at "
                                         "its end", name);
     else if (lacks != NULL)

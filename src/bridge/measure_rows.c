@@ -16,7 +16,8 @@ static PyObject *row_of(const struct clp_measure_row *row)
         [CLP_NEEDS_COUNTER1] = "counter1", [CLP_NEEDS_COUNTER2] = "counter2", [CLP_NEEDS_COUNTER3] = "counter3",
         [CLP_NEEDS_COUNTER4] = "counter4", [CLP_NEEDS_DEVICE1] = "device1",   [CLP_NEEDS_DEVICE2] = "device2",
         [CLP_NEEDS_DEVICE3] = "device3",   [CLP_NEEDS_DEVICE4] = "device4",   [CLP_NEEDS_DEVICE_TIME] = "device_time",
-        [CLP_NEEDS_MEMORY] = "memory",     [CLP_NEEDS_HEAP] = "heap",         [CLP_NEEDS_NATIVE] = "native"};
+        [CLP_NEEDS_MEMORY] = "memory",     [CLP_NEEDS_ALLOCATED] = "allocated",
+        [CLP_NEEDS_HEAP] = "heap",         [CLP_NEEDS_NATIVE] = "native"};
 
     return Py_BuildValue("(sssssssiNN)", row->field, row->name, row->title, row->about, units[row->kind],
                          merges[row->merge], needs[row->needs], row->page,

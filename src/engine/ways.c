@@ -71,22 +71,17 @@ struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint
 
 /* ---- what flows ---- */
 
-/* Finds how often each way was gone. excess[node]: how much more has flowed into the node than out of it, by the ways that
- * are left; at first the bodies that run in it. */
-static void take_counted(const struct clp_ways *ways, const struct clp_way_from_to *way, int64_t *excess, uint64_t *gone)
+/* How often the way was gone. excess[node]: how much more has flowed into the node than out of it, by the ways that are left;
+ * at first the bodies that run in it. */
+static uint64_t take_way(const struct clp_ways *ways, const struct clp_way_from_to *way, int64_t *excess)
 {
-    *gone = ways->counters[way->counter];
-    excess[way->from] += (int64_t)*gone;
-    excess[way->to] -= (int64_t)*gone;
-}
+    int64_t flow = way->counter != CLP_WAY_DERIVED  ? (int64_t)ways->counters[way->counter]
+                   : way->flags & CLP_WAY_BY_FROM ? -excess[way->from]
+                                                  : excess[way->to];
 
-static void derive(const struct clp_way_from_to *way, int64_t *excess, uint64_t *gone)
-{
-    int64_t flow = way->flags & CLP_WAY_BY_FROM ? -excess[way->from] : excess[way->to];
-
-    *gone = flow > 0 ? (uint64_t)flow : 0;
     excess[way->from] += flow;
     excess[way->to] -= flow;
+    return flow > 0 ? (uint64_t)flow : 0;
 }
 
 /* Counts calls from anywhere: nobody looks who calls. */
@@ -125,12 +120,7 @@ static clp_status settle(struct clp_thread *thread, struct clp_ways *ways, int64
     clp_status status = CLP_OK;
 
     for (uint32_t i = 0; i < ways->way_count; i++) {
-        uint64_t gone;
-        if (items[i].counter != CLP_WAY_DERIVED)
-            take_counted(ways, &items[i], excess, &gone);
-        else
-            derive(&items[i], excess, &gone);
-        if (give(thread, ways->function, &items[i], gone) != CLP_OK)
+        if (give(thread, ways->function, &items[i], take_way(ways, &items[i], excess)) != CLP_OK)
             status = CLP_NO_MEMORY;
     }
     return status;
@@ -222,6 +212,23 @@ clp_status clp_ways_settle_last(struct clp_thread *thread)
         if (settle_one(thread, ways) != CLP_OK)
             status = CLP_NO_MEMORY;
     return status;
+}
+
+clp_status clp_ways_count(const struct clp_engine *engine, const struct clp_ways *ways, uint32_t cell,
+                          struct clp_ways_counts *counts)
+{
+    int64_t *excess = clp_mem_alloc(engine->mem, ways->node_count, sizeof *excess);
+
+    if (excess == NULL)
+        return CLP_NO_MEMORY;
+    *counts = (struct clp_ways_counts){0};
+    for (uint32_t i = 0; i < ways->way_count; i++) {
+        uint64_t gone = take_way(ways, &ways->items[i], excess);
+        counts->calls += ways->items[i].flags & CLP_WAY_CALLS ? gone : 0;
+        counts->hits += ways->items[i].cell == cell ? gone : 0;
+    }
+    clp_mem_free(engine->mem, excess, ways->node_count, sizeof *excess);
+    return CLP_OK;
 }
 
 bool clp_ways_has(const struct clp_engine *engine, uint32_t function)

@@ -55,7 +55,8 @@ struct clp_ways {
     uint32_t function; /* one that the engine does not have: what is counted is nobody's */
     uint32_t node_count, way_count, counter_count;
     uint32_t gone; /* not 0: the code object is gone; nothing is counted any more */
-    uint32_t pad;
+    uint32_t told_in;    /* for whoever wants to know of new calls: .. */
+    uint64_t told_calls; /* .. how many he knows of */
     struct clp_way_from_to items[];
 };
 
@@ -90,6 +91,15 @@ clp_status clp_ways_settle(struct clp_thread *thread, const uint32_t *function, 
 /* Does what clp_ways_settle does for all functions, where nobody knows which bodies run, as in the file of a process that has
  * ended: they are taken to be those of the last time. */
 clp_status clp_ways_settle_last(struct clp_thread *thread);
+
+/* How often the code object was called so far, and the line of a cell began. */
+struct clp_ways_counts {
+    uint64_t calls, hits;
+};
+
+/* Finds both. Bodies that run at the moment may be missing. CLP_NO_MEMORY: *counts is as before. */
+clp_status clp_ways_count(const struct clp_engine *engine, const struct clp_ways *ways, uint32_t cell,
+                          struct clp_ways_counts *counts);
 
 /* Is anything counted of the function? */
 bool clp_ways_has(const struct clp_engine *engine, uint32_t function);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "epochs.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_LOOK 64
@@ -9,6 +10,18 @@ bool clp_epochs_is_named(const char *wanted, const char *name)
     const char *dot = strrchr(name, '.');
 
     return strcmp(name, wanted) == 0 || (dot != NULL && strcmp(dot + 1, wanted) == 0);
+}
+
+enum clp_epochs_kind clp_epochs_kind_of(const char *words, double *seconds)
+{
+    char *end;
+
+    if (strcmp(words, "calls") == 0)
+        return CLP_EPOCHS_CALLS;
+    if (strcmp(words, "checkpoints") == 0)
+        return CLP_EPOCHS_CHECKPOINTS;
+    *seconds = strtod(words, &end);
+    return end != words && *end == 0 ? CLP_EPOCHS_SECONDS : CLP_EPOCHS_NAMED;
 }
 
 void clp_epochs_forget(struct clp_epochs *epochs)
@@ -64,6 +77,14 @@ bool clp_epochs_note_return(struct clp_epochs *epochs, const void *body)
     return within >= clp_leaks_needed(0) && within >= all / 2 && clp_heap_mark(epochs->heap, CLP_HEAP_RETURNED);
 }
 
+static void see_if_due(struct clp_epochs *epochs)
+{
+    if (CLP_LIKELY(epochs->heap->progress < epochs->next_look))
+        return;
+    epochs->next_look = epochs->heap->progress + epochs->heap->progress / 8;
+    epochs->due = true;
+}
+
 void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
                           uint32_t function, const void *body)
 {
@@ -72,15 +93,19 @@ void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions 
     if (place->body == NULL || place->body == body)
         *place = (struct clp_epochs_body){body, epochs->heap->progress};
     if (epochs->kind == CLP_EPOCHS_CALLS)
-        clp_heap_call(epochs->heap, function);
+        clp_heap_call(epochs->heap, function, 1);
     else if (epochs->kind == CLP_EPOCHS_SECONDS)
         clp_epochs_look_at_time(epochs);
     else if (clp_epochs_is_named(epochs->name, functions->items[function].name))
         clp_heap_tick(epochs->heap);
-    if (CLP_UNLIKELY(epochs->heap->progress >= epochs->next_look)) {
-        epochs->next_look = epochs->heap->progress + epochs->heap->progress / 8;
-        epochs->due = true;
-    }
+    see_if_due(epochs);
+}
+
+void clp_epochs_note_calls(struct clp_epochs *epochs, uint32_t function, uint32_t count)
+{
+    if (epochs->kind == CLP_EPOCHS_CALLS && count > 0)
+        clp_heap_call(epochs->heap, function, count);
+    see_if_due(epochs);
 }
 
 void clp_epochs_checkpoint(struct clp_epochs *epochs)

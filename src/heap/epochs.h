@@ -42,6 +42,9 @@ struct clp_epochs {
     bool due;           /* .. which the caller does then */
 };
 
+/* What an epoch is, in the words of --leaks: "calls", "checkpoints", a number, which *seconds gets, or else a name. */
+enum clp_epochs_kind clp_epochs_kind_of(const char *words, double *seconds);
+
 /* Copies all of `wanted` but `heap` and `clock`, and forgets the bodies. */
 void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted);
 
@@ -54,6 +57,10 @@ bool clp_epochs_is_named(const char *wanted, const char *name);
 /* A selected function is called, whose body has this identity. Sets `due` after each eighth of the progress. */
 void clp_epochs_note_call(struct clp_epochs *epochs, const struct clp_functions *functions,
                           uint32_t function, const void *body);
+
+/* A selected function was called so many times since this was last said of it, by a tracer that hears of no calls. Sets
+ * `due` likewise. */
+void clp_epochs_note_calls(struct clp_epochs *epochs, uint32_t function, uint32_t count);
 
 /* The body returns, or an exception leaves it. Its local variables are still there. If most of the progress was made
  * in it, this may be the end of the program: returns true. */

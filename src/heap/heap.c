@@ -224,13 +224,14 @@ static void join_clock(struct clp_heap_clock *clock)
     clock->stride *= 2;
 }
 
-/* Begins the next call or tick. */
-static void begin_call(struct clp_heap *heap, struct clp_heap_clock *clock)
+/* Begins so many calls or ticks, of which all but the last are over. */
+static void begin_calls(struct clp_heap *heap, struct clp_heap_clock *clock, uint32_t count)
 {
-    clock->calls++;
-    clock->began = ++heap->progress;
-    if (clock->calls == 1)
-        clock->at[0] = clock->began;
+    if (clock->calls == 0)
+        clock->at[0] = heap->progress + 1;
+    clock->calls += count;
+    heap->progress += count;
+    clock->began = heap->progress;
 }
 
 static void end_run(struct clp_heap *heap, struct clp_heap_runs *runs, int64_t live)
@@ -270,7 +271,7 @@ static void note_run(struct clp_heap *heap, const struct clp_heap_line *line, ui
     }
     end_run(heap, trail->runs, line->live + taken);
     trail->runs->last = execution;
-    begin_call(heap, &trail->runs->clock);
+    begin_calls(heap, &trail->runs->clock, 1);
 }
 
 /* ---- events ---- */
@@ -430,7 +431,9 @@ static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *add
     }
     __atomic_store_n(&slot->owned, (uint64_t)bytes << CLP_HEAP_OWNER_BITS | line->number,
                      __ATOMIC_RELAXED);
-    add_bytes(heap, line, bytes, place->level, 1);
+    struct clp_heap_weight weight = add_bytes(heap, line, bytes, place->level, 1);
+    line->allocated += (uint64_t)weight.bytes;
+    line->allocated_blocks += (uint64_t)weight.blocks;
     return slot;
 }
 
@@ -452,6 +455,8 @@ static inline void drop(struct clp_heap *heap, const void *address,
     struct clp_heap_line *line = owner_of(heap, slot);
     struct clp_heap_weight weight = add_bytes(heap, line, clp_heap_slot_bytes(slot), slot->level, -1);
 
+    if (place->unmarks && line->trail != NULL && slot->born <= heap->marked && !clp_heap_is_over(heap))
+        line->trail->at_mark -= weight.bytes;
     if (same_execution(heap, slot, place))
         line->freed_at_once += (uint64_t)weight.bytes;
     else if (line->trail != NULL && place->function == CLP_HEAP_NOBODY)
@@ -683,20 +688,29 @@ static void end_epoch(struct clp_heap *heap, struct clp_heap_clock *clock)
 }
 
 /* A call's epoch ends when the next call begins, because the local objects of the call are freed by then. */
-void clp_heap_call(struct clp_heap *heap, uint32_t number)
+static void count_calls(struct clp_heap *heap, struct clp_heap_clock *clock, uint32_t count)
+{
+    while (count > 0) {
+        if (clock->calls == (clock->epochs + 1) * clock->stride)
+            end_epoch(heap, clock);
+        uint64_t left = (clock->epochs + 1) * clock->stride - clock->calls;
+        uint32_t step = left < count ? (uint32_t)left : count;
+        begin_calls(heap, clock, step);
+        count -= step;
+    }
+}
+
+void clp_heap_call(struct clp_heap *heap, uint32_t number, uint32_t count)
 {
     bool locked;
 
     if (!take_hold(heap, &locked))
         return;
     struct clp_heap_function *function = function_of(heap, number);
-    if (function == NULL) {
+    if (function == NULL)
         heap->lost = true;
-    } else {
-        if (function->clock.calls == (function->clock.epochs + 1) * function->clock.stride)
-            end_epoch(heap, &function->clock);
-        begin_call(heap, &function->clock);
-    }
+    else
+        count_calls(heap, &function->clock, count);
     give_hold(heap, locked);
 }
 
@@ -706,7 +720,7 @@ void clp_heap_tick(struct clp_heap *heap)
 
     if (!take_hold(heap, &locked))
         return;
-    begin_call(heap, &heap->clock);
+    begin_calls(heap, &heap->clock, 1);
     end_epoch(heap, &heap->clock);
     give_hold(heap, locked);
 }
@@ -769,11 +783,20 @@ static int64_t alive_with_left(const struct clp_heap *heap, const struct clp_hea
     return line->live + (trail->left_at == clp_heap_clock_of(heap, line)->began ? trail->left : 0);
 }
 
-static void mark_lines(const struct clp_heap *heap, const struct clp_heap_function *function)
+/* Sets the mark of the function's lines, or raises that which is kept. */
+static void mark_lines(const struct clp_heap *heap, const struct clp_heap_function *function, bool raise)
 {
-    for (uint32_t i = 0; function->lines != NULL && i < function->line_count; i++)
-        if (function->lines[i].trail != NULL)
-            function->lines[i].trail->at_mark = alive_with_left(heap, &function->lines[i]);
+    for (uint32_t i = 0; function->lines != NULL && i < function->line_count; i++) {
+        struct clp_heap_trail *trail = function->lines[i].trail;
+        int64_t alive = trail != NULL ? alive_with_left(heap, &function->lines[i]) : 0;
+        if (trail != NULL && (!raise || alive > trail->at_mark))
+            trail->at_mark = alive;
+    }
+}
+
+bool clp_heap_is_marked(const struct clp_heap *heap)
+{
+    return heap->end != CLP_HEAP_RUNS && heap->progress - heap->marked <= heap->marked / FRESH;
 }
 
 bool clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end)
@@ -782,13 +805,12 @@ bool clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end)
 
     if (!take_hold(heap, &locked))
         return false;
-    bool fresh = heap->end != CLP_HEAP_RUNS && heap->progress - heap->marked <= heap->marked / FRESH;
-    bool marks = !fresh && !clp_heap_is_over(heap);
+    bool marks = !clp_heap_is_marked(heap) && !clp_heap_is_over(heap);
+    for (size_t i = 0; i < heap->function_room && (marks || end == CLP_HEAP_ENDED) && !clp_heap_is_over(heap); i++)
+        mark_lines(heap, &heap->functions[i], !marks);
     if (marks) {
-        for (size_t i = 0; i < heap->function_room; i++)
-            mark_lines(heap, &heap->functions[i]);
         heap->marked = heap->progress;
-        heap->weighed = false;
+        heap->weighed &= end != CLP_HEAP_ENDED; /* after other marks, those of a look that is not much older will do */
     }
     if (heap->end < end)
         heap->end = end;

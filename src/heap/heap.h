@@ -71,6 +71,7 @@ struct clp_heap_place {
     uint32_t line_count; /* of the function */
     uint32_t execution;  /* clp_thread_execution: tells executions of the line apart */
     uint32_t level;      /* at which a block was chosen that is to be put into the table */
+    bool unmarks;        /* what is freed here does not count as alive at the last mark any more */
 };
 
 #define CLP_HEAP_NOBODY UINT32_MAX
@@ -149,7 +150,8 @@ struct clp_heap_line {
     int64_t at_peak;
     uint64_t peak; /* the number of the peak that at_peak belongs to */
     uint64_t freed_at_once;
-    uint64_t native, native_blocks; /* asked of C's allocators; the second in 1/CLP_HEAP_ONE */
+    uint64_t allocated, allocated_blocks; /* of the blocks that were ever in the table; the second in 1/CLP_HEAP_ONE */
+    uint64_t native, native_blocks; /* asked of C's allocators; likewise */
     uint32_t number;   /* as an owner; 0: nothing was ever chosen */
     uint32_t function; /* or CLP_HEAP_NOBODY */
     struct clp_heap_trail *trail; /* NULL: no verdicts are wanted, or nothing was ever alive */
@@ -270,16 +272,20 @@ void clp_heap_map(struct clp_heap *heap, const void *address, size_t bytes,
 void clp_heap_unmap(struct clp_heap *heap, const void *address, size_t bytes,
                     const struct clp_heap_place *place);
 
-/* Counts a call of the function, where its calls are the epochs (CLP_HEAP_BY_CALLS). */
-void clp_heap_call(struct clp_heap *heap, uint32_t function);
+/* Counts calls of the function, where its calls are the epochs (CLP_HEAP_BY_CALLS). The last of them has just begun; the
+ * others are over, and nothing was chosen in them. */
+void clp_heap_call(struct clp_heap *heap, uint32_t function, uint32_t count);
 
 /* Counts a tick, where all lines have one clock (CLP_HEAP_BY_ONE). */
 void clp_heap_tick(struct clp_heap *heap);
 
 /* Notes what is alive, because the program ends. A function in which most of the progress was made returns
  * (CLP_HEAP_RETURNED), or the program's last line has run (CLP_HEAP_ENDED). A mark is kept if hardly anything has
- * happened since. Returns whether this is a new one. */
+ * happened since; at the end of the program it has what is still alive, too. Returns whether this is a new one. */
 bool clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end);
+
+/* Has hardly anything happened since the last mark? */
+bool clp_heap_is_marked(const struct clp_heap *heap);
 
 /* Ends the last epochs. */
 void clp_heap_finish(struct clp_heap *heap);

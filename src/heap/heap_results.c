@@ -23,9 +23,15 @@ static bool is_blank(const struct clp_measures *measures)
     return memcmp(measures, &none, sizeof none) == 0;
 }
 
-static clp_status fill_function(const struct clp_heap *heap, const struct clp_functions *functions,
-                                size_t number, struct clp_profile *profile)
+static uint64_t whole_blocks(uint64_t parts)
 {
+    return (parts + CLP_HEAP_ONE / 2) / CLP_HEAP_ONE;
+}
+
+static clp_status fill_function(const struct clp_heap *heap, const struct clp_heap_scope *scope, size_t number,
+                                struct clp_profile *profile)
+{
+    const struct clp_functions *functions = scope->functions;
     const struct clp_heap_function *from = &heap->functions[number];
     struct clp_profile_function *into;
     clp_status status = clp_snapshot_function(&functions->items[number], NULL, profile, &into);
@@ -38,7 +44,9 @@ static clp_status fill_function(const struct clp_heap *heap, const struct clp_fu
             .heap_peak = not_negative(at_peak(heap, line)),
             .freed_in_line = line->freed_at_once,
             .native = line->native,
-            .native_blocks = (line->native_blocks + CLP_HEAP_ONE / 2) / CLP_HEAP_ONE,
+            .native_blocks = whole_blocks(line->native_blocks),
+            .allocated = scope->allocated ? line->allocated : 0,
+            .blocks = scope->allocated ? whole_blocks(line->allocated_blocks) : 0,
         };
         if (!is_blank(&measures))
             status = clp_profile_add_line(profile, into,
@@ -91,7 +99,7 @@ clp_status clp_heap_fill(struct clp_heap *heap, const struct clp_heap_scope *sco
         return CLP_OK;
     for (size_t i = 0; i < heap->function_room && status == CLP_OK; i++)
         if (has_lines(heap, scope, i))
-            status = fill_function(heap, scope->functions, i, profile);
+            status = fill_function(heap, scope, i, profile);
     fill_meta(heap, &profile->meta);
     add_others(heap, scope, &profile->meta);
     clp_lock_give(&heap->lock);

@@ -12,6 +12,7 @@
 struct clp_heap_scope {
     const struct clp_functions *functions;
     const struct clp_view *view; /* what other functions own counts as nobody's; NULL: all functions */
+    bool allocated; /* does the table say what lines allocated, because nothing else counts it? */
 };
 
 /* Adds the lines' measures to the profile, and what is known of the whole to its meta. CLP_NO_MEMORY leaves the

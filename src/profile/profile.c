@@ -20,6 +20,10 @@ const char *clp_profile_lacks(const struct clp_profile_meta *meta, enum clp_meas
     switch (clp_measure_rows[measure].needs) {
     case CLP_NEEDS_MEMORY:
         return meta->has_memory ? NULL : "memory, which --no-memory leaves out";
+    case CLP_NEEDS_ALLOCATED:
+        if (meta->has_memory || (clp_profile_is_light(meta) && meta->heap_interval != 0))
+            return NULL;
+        return clp_profile_is_light(meta) ? "--heap or --leaks beside --light" : "memory, which --no-memory leaves out";
     case CLP_NEEDS_LIGHT:
         return clp_profile_is_light(meta) ? NULL : "--light";
     case CLP_NEEDS_CPU:

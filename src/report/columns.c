@@ -203,7 +203,7 @@ static void set_amount(enum clp_measure measure, const struct clp_column_scale *
     double value = clp_measure_value(measure, measures);
     bool is_size = measure == CLP_MEASURE_rss; /* an amount of memory, not a change of it: its 0 is shown */
 
-    bool seen = measures->rss != 0 || (row->needs >= CLP_NEEDS_HEAP && value != 0); /* without events only blocks are */
+    bool seen = measures->rss != 0 || (row->needs > CLP_NEEDS_MEMORY && value != 0); /* without events only blocks are */
 
     if (row->needs >= CLP_NEEDS_MEMORY && !seen)
         return;

@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import clineprof
+import leak_truth
 import pytest
 from harness import BUILD, run_ckernprof, run_python, run_viewer, steady, tried_again
 
@@ -587,3 +588,76 @@ def test_bodies_that_a_process_inherits_do_not_go_on(tmp_path):
     profile = made(tmp_path, WORKERS, "-p", "prog.py", "--prof-child-procs", *LIGHT)
     found = [n for (name, _), n in sorted(hits(profile).items()) if name == "main"]
     assert found == [1, 4, 3, 4, 3, 1]
+
+
+# ---- blocks and leaks ----
+
+def test_what_lines_allocated_is_told(tmp_path):
+    profile = made(tmp_path, """
+    def makes(n):
+        for i in range(n):
+            kept = bytes(10_000)  # makes
+        return None
+    makes(3_000)
+    """, "-p", "prog.py:makes", *LIGHT, "--heap")
+    [line] = [line for function in profile.functions for line in function.lines if line.text.endswith("# makes")]
+    assert line.allocated == pytest.approx(30e6, rel=0.2) and line.blocks == pytest.approx(3_000, rel=0.2)
+    assert line.live < 100_000
+    page = run_viewer(["--format", "html", "-o", "page.html", "prog.py.lprof"], tmp_path)
+    assert page.code == 0 and '"allocated"' in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("program", leak_truth.PROGRAMS, ids=lambda program: program.stem)
+def test_leaks_are_those_of_the_exact_clock(tmp_path, program):
+    expected = leak_truth.marked(program)
+    found, ended = leak_truth.accused(program, tmp_path, "sampled", "-v", "--fail-on-leak", *LIGHT)
+    assert found == expected, ended.out + ended.err
+    assert ended.code == (3 if expected else 0)
+
+
+# main() is called by a selected function, whose line then frees what main() held.
+HELD = """
+class Server:
+    def __init__(self):
+        self.log = []
+    def handle(self, number):
+        self.log.append(b"%04d" % number * 400)  # keeps
+        return len(bytearray(9_000))
+def serve(count, clears):
+    server = Server()
+    for number in range(count):
+        server.handle(number)
+    if clears:
+        server.log.clear()
+def run(count, clears):
+    serve(count, clears)
+    return 1
+import sys
+run(3000, len(sys.argv) > 1)
+"""
+
+
+@pytest.mark.parametrize("clears", [(), ("clears",)], ids=["returns", "clears"])
+def test_what_a_body_frees_by_returning_leaks(tmp_path, clears):
+    """All functions are selected, and nobody hears of their returns."""
+    (tmp_path / "prog.py").write_text(HELD)
+    ended = run_ckernprof(["-l", "-v", "-p", "prog.py", "--leaks", *LIGHT, "prog.py", *clears], tmp_path)
+    assert ended.code == 0, ended.err
+    leaks = [leak for function in ended.profile().raw["functions"] for leak in function.get("leaks", ())]
+    if clears:
+        assert leaks == [] and ended.out.endswith("No line was found to leak.\n")
+        return
+    [leak] = leaks
+    assert leak["at_end"] is True and leak["bytes"] == pytest.approx(2_700 * 1_633, rel=0.2)
+    assert leak["bytes_per_call"] == pytest.approx(1_633, rel=0.1)
+    assert re.search(r"server in serve\(\): Server > list, \d+ items|variables of serve\(\)", leak["held_by"])
+
+
+def test_leaks_by_calls_of_one_function_are_refused(tmp_path):
+    (tmp_path / "prog.py").write_text("print('ran')\n")
+    ended = run_ckernprof(["-l", "--leaks=handle", *LIGHT, "prog.py"], tmp_path)
+    assert (ended.code, ended.out) == (2, "") and "--leaks=FUNCTION looks at each line as it runs" in ended.err
+    said = run_python(["-c", "import clineprof; clineprof.Profiler(tracer='light', leaks='handle')"], tmp_path,
+                      env={"PYTHONPATH": str(BUILD / "python")}).err
+    assert said.endswith("ValueError: clineprof: leaks=FUNCTION looks at each line as it runs, and the "
+                         "tracer light does not\n"), said

@@ -6,14 +6,15 @@ from clineprof import _boot
 
 # column: the name in files and in Profile; name: the name in options; unit: "count", "ns" or "bytes"; merge: "sum",
 # "largest" or "furthest from 0"; needs: what a run must have recorded, "times", "light", "cpu", "queue", "called", "io",
-# "faults", "switches", "counter1" to "counter4", "memory", "heap" or "native"; page: where the HTML page
+# "faults", "switches", "counter1" to "counter4", "memory", "allocated", "heap" or "native"; page: where the HTML page
 # shows the measure; kept: False for a measure that is computed from others.
 Measure = collections.namedtuple(
     "Measure", "column name title about unit merge needs page is_signed kept"
 )
 MEASURES = tuple(Measure(*row) for row in _boot.core().MEASURES)
 
-OF_MEMORY = {"memory", "heap", "native"}  # what measures of memory need
+OF_BLOCKS = {"allocated", "heap", "native"}  # what measures of blocks need; a run has them without resident memory, too
+OF_MEMORY = {"memory"} | OF_BLOCKS
 _SUFFIX = {"ns": "_ns", "bytes": "_bytes", "count": ""}
 
 

@@ -52,13 +52,14 @@ class _View:
 
     def __init__(self, profile, options):
         self.profile, self.options = profile, {**_USUAL, **options}
+        self.options["blocks"] = self.options["memory"] and (profile.has_memory or profile.has_heap)
         self.memory = self.options["memory"] and profile.has_memory
         self.options["memory"] = self.memory
         self.measures = measures.of_profile(profile, self.options)
         self.whole = measures.whole_time(self.measures)
         self.most = _most(self.measures, "total", "self", "increment")
         self.timeline = profile.timeline if self.memory else None
-        self.leaks = profile.leaks if self.memory else []
+        self.leaks = profile.leaks if self.options["blocks"] else []
         self.live = self.memory and profile.has_heap
         self.texts = measures.whole_texts(profile)
         self.runs = colours.runs_of((place, "\n".join(lines)) for place, lines in self._sources())

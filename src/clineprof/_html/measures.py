@@ -3,7 +3,7 @@
 import os
 
 from clineprof._boot.files import seen_from
-from clineprof._boot.measures import MEASURES, OF_MEMORY
+from clineprof._boot.measures import MEASURES, OF_BLOCKS
 
 # The measures of a line that the page shows. Measures with page 0 are shown on every screen, those with higher numbers
 # only on wider ones or among all columns; those with page 3 are never shown.
@@ -61,7 +61,8 @@ def _columns(function, options):
     found = {}
     for measure in SHOWN:
         name = measure.column
-        if not measure.kept or (measure.needs in OF_MEMORY and not options["memory"]):
+        if not measure.kept or (measure.needs == "memory" and not options["memory"]) or (
+                measure.needs in OF_BLOCKS and not options.get("blocks", options["memory"])):
             continue
         column = function[_RAW.get(name, name) if options["raw_times"] else name]
         if any(column):

@@ -129,7 +129,7 @@ const LINE_COLUMNS = profile.measures.flatMap(([key, title, unit, needs, merge, 
       hint: "Of the function's time; in a whole file, of the time of all functions" },
   ];
 });
-const OF_MEMORY = ["memory", "heap", "native"]; // what measures of memory need
+const OF_BLOCKS = ["allocated", "heap", "native"]; // what measures of blocks need
 const ESTIMATE = "An estimate: the line is so short that what the profiler itself cost is larger";
 const BARS = { time: "of-time", self: "of-self", increment: "of-memory" };
 let allColumns = false;
@@ -139,13 +139,15 @@ function measureOf(columns, { key, needs }, at) {
   const get = (name) => (columns[name] ? columns[name][at] : 0);
   if (at < 0 || (!get("hits") && !get("time"))) return null;
   if (key === "per-hit") return get("hits") ? get("time") / get("hits") : null;
-  if (OF_MEMORY.includes(needs) && !get("rss")) return null;
+  if (needs === "memory" && !get("rss")) return null;
+  if (OF_BLOCKS.includes(needs) && !get("rss") && !get(key)) return null;
   return get(key === "percent" ? "time" : key);
 }
 
 // Has the measure a column? The usual measures have one if the profile has them, the others if the function has some.
 function isKnown(columns, { key, needs, page }) {
-  if (OF_MEMORY.includes(needs)) return profile.memory && (page < 2 || key in columns);
+  if (needs === "memory") return profile.memory && (page < 2 || key in columns);
+  if (OF_BLOCKS.includes(needs)) return (profile.memory && page < 2) || key in columns;
   if (needs !== "times") return key in columns;
   return key === "self" ? profile.self : ["await", "gc", "gc_runs"].includes(key) ? key in columns : true;
 }

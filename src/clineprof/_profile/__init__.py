@@ -328,7 +328,9 @@ class Profile:
     def _measures(self, memory):
         """Returns the measures that the profile has: {name that ends with the unit: column}."""
         heap, memory = memory and self.has_heap, memory and self.has_memory
-        known = {"times": True, "light": is_light(self.meta), "memory": memory, "heap": heap, "native": heap}
+        light = is_light(self.meta)
+        known = {"times": True, "light": light, "memory": memory, "allocated": memory or (light and heap), "heap": heap,
+                 "native": heap}
         known.update((name.removeprefix("has_"), value) for name, value in self.meta.items()
                      if name.startswith(("has_cpu", "has_queue", "has_called", "has_io", "has_faults", "has_switches", "has_device_time", "counter", "device")))
         table = {told(m): m.column for m in MEASURES if m.needs == "times"}

@@ -284,7 +284,7 @@ static INLINE void *hook_realloc(int domain, void *context, void *block, size_t 
 
 static RARE void drop_and_free(int domain, void *context, void *block, struct clp_heap *heap)
 {
-    struct clp_heap_place place = clp_thread_place(clp_thread_here);
+    struct clp_heap_place place = place_of(domain, clp_thread_here);
 
     clp_heap_drop(heap, block, &place);
     hooks.next[domain].free(context, block);

@@ -3,19 +3,10 @@
 #include "cpython/memory/hooks.h"
 #include "recorder.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char hooks_taken[] = "clineprof: another tool (tracemalloc?) stands before Python's "
                                   "allocators; it must start after clineprof";
-
-static bool is_seconds(const char *text, double *seconds)
-{
-    char *end;
-
-    *seconds = strtod(text, &end);
-    return end != text && *end == 0;
-}
 
 /* Reads what `text` says of epochs. False with an exception set. */
 static bool read_epochs(struct clp_recorder *recorder, const char *text, struct clp_epochs *epochs)
@@ -24,23 +15,20 @@ static bool read_epochs(struct clp_recorder *recorder, const char *text, struct 
 
     if (text == NULL)
         return true;
-    if (strcmp(text, "calls") == 0) {
-        epochs->kind = CLP_EPOCHS_CALLS;
-    } else if (strcmp(text, "checkpoints") == 0) {
-        epochs->kind = CLP_EPOCHS_CHECKPOINTS;
-    } else if (!is_seconds(text, &seconds)) {
-        epochs->kind = CLP_EPOCHS_NAMED;
+    epochs->kind = clp_epochs_kind_of(text, &seconds);
+    if (epochs->kind == CLP_EPOCHS_NAMED) {
         epochs->name = clp_mem_copy_text(&recorder->mem, text, strlen(text));
         if (epochs->name == NULL)
             PyErr_NoMemory();
         return epochs->name != NULL;
-    } else if (seconds > 0 && seconds < 1e9) {
-        epochs->kind = CLP_EPOCHS_SECONDS;
-        epochs->period = clp_clock_ticks(&recorder->clock, seconds * 1e9);
-        epochs->next = clp_clock_read(&recorder->clock) + epochs->period;
-    } else {
+    }
+    if (epochs->kind == CLP_EPOCHS_SECONDS && !(seconds > 0 && seconds < 1e9)) {
         PyErr_Format(PyExc_ValueError, "leaks: epochs of '%s' seconds cannot be", text);
         return false;
+    }
+    if (epochs->kind == CLP_EPOCHS_SECONDS) {
+        epochs->period = clp_clock_ticks(&recorder->clock, seconds * 1e9);
+        epochs->next = clp_clock_read(&recorder->clock) + epochs->period;
     }
     return true;
 }

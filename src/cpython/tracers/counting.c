@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "counting.h"
-#include "cpython/memory/hooks.h"
 #include "cpython/recorder/counted_code.h"
 #include "engine/parts.h"
 #include "engine/threads.h"
+#include "counted_blocks.h"
 #include "probe_copies.h"
 #include "probe_events.h"
 
@@ -82,34 +82,6 @@ static PyObject *make_counter(const struct clp_probe_copying *copying, struct cl
     return (PyObject *)counter;
 }
 
-/* ---- what lines allocate ---- */
-
-#define MOST_FRAMES 1000 /* between an allocation and the selected line that owns it */
-
-/* Of the first recorder that counts; recorders are never freed. */
-static const struct clp_recorder *allocating;
-
-/* Finds the innermost selected line that runs in the calling thread (hooks.h). */
-static bool find_line(struct clp_heap_place *place)
-{
-    const PyThreadState *state = clp_compat_state_if_any();
-    const void *at = state != NULL ? clp_compat_running_frame(state) : NULL;
-    struct clp_sampled_line line;
-
-    for (int i = 0; i < MOST_FRAMES && at != NULL; i++) {
-        struct clp_raw_frame frame;
-        clp_raw_frame_get(at, &frame);
-        if (clp_sampled_codes_find(&allocating->stack_sampler.codes, &frame, &line) == CLP_SAMPLED_LINE) {
-            place->function = line.function;
-            place->line = line.cell;
-            place->line_count = allocating->engine.functions.items[line.function].line_count;
-            return true;
-        }
-        at = frame.previous;
-    }
-    return false;
-}
-
 /* ---- the tracer ---- */
 
 static struct clp_selected *owner(PyCodeObject *code)
@@ -146,8 +118,7 @@ static bool start(struct clp_recorder *recorder)
         clp_stack_sampler_init(&recorder->stack_sampler, &recorder->engine, &recorder->pages, &recorder->clock);
     (void)clp_engine_add_parts(&recorder->engine, CLP_PART_LIGHT);
     recorder->engine.views = &recorder->views;
-    allocating = recorder;
-    clp_hooks_set_finder(find_line);
+    clp_counted_blocks_start(recorder);
     return true;
 }
 

@@ -81,6 +81,24 @@ Test(epochs, each_function_ends_its_own)
     finish();
 }
 
+/* Where nobody tells of calls, many are noted at once. */
+Test(epochs, a_look_is_due_after_each_eighth)
+{
+    start(CLP_HEAP_BY_CALLS);
+    clp_epochs_set(&epochs, &(struct clp_epochs){.kind = CLP_EPOCHS_CALLS, .next = UINT64_MAX});
+    clp_epochs_note_calls(&epochs, 0, 63);
+    cr_expect_not(epochs.due);
+    clp_epochs_note_calls(&epochs, 1, 1);
+    cr_expect(epochs.due);
+    cr_expect_eq(heap.progress, 64);
+    epochs.due = false;
+    clp_epochs_note_calls(&epochs, 0, 7);
+    cr_expect_not(epochs.due);
+    clp_epochs_note_calls(&epochs, 0, 1);
+    cr_expect(epochs.due);
+    finish();
+}
+
 /* A body that returns marks the end if it has seen most of the calls. Another one that runs at the same place in the
  * table has none. */
 Test(epochs, the_longest_body_ends_the_program)

@@ -13,7 +13,7 @@ static struct clp_mem mem;
 
 static struct clp_heap_place at(uint32_t function, uint32_t line, uint32_t execution)
 {
-    return (struct clp_heap_place){function, line, LINES, execution, 0};
+    return (struct clp_heap_place){.function = function, .line = line, .line_count = LINES, .execution = execution};
 }
 
 static const void *address(uint64_t number)
@@ -364,7 +364,7 @@ Test(heap, it_starts_anew)
         uint64_t bytes = heap.pages.bytes;
         for (uint64_t i = 0; i < 20000; i++)
             add(i, 100, at(0, 1, 1));
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
         cr_expect_eq(live(0, 1), 2000000);
         cr_expect(turn == 0 || heap.pages.bytes - bytes <= 2 << 20, "it takes more every time");
         cr_assert_eq(clp_heap_restart(&heap, 1, CLP_HEAP_BY_CALLS), CLP_OK);
@@ -482,7 +482,7 @@ static size_t leaks_found(int64_t limit, struct clp_profile_leak *first)
 static void call_often(size_t calls)
 {
     for (size_t i = 0; i < calls; i++) {
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
         add(i, 600, at(0, 0, (uint32_t)i));
         add(10000000, 100000, at(0, 1, (uint32_t)i));
         if (i >= 10)
@@ -515,7 +515,7 @@ Test(heap, a_loop_of_a_single_call_is_judged)
     struct clp_profile_leak leak = {0};
 
     start(1, CLP_HEAP_BY_CALLS);
-    clp_heap_call(&heap, 0);
+    clp_heap_call(&heap, 0, 1);
     for (uint32_t i = 0; i < 200; i++) {
         add(3 * i, 500, at(0, 2, 3 * i)); /* two blocks in each third execution */
         add(3 * i + 1, 100, at(0, 2, 3 * i));
@@ -532,7 +532,7 @@ Test(heap, a_loop_of_a_single_call_is_judged)
 Test(heap, a_line_that_runs_once_is_no_loop)
 {
     start(1, CLP_HEAP_BY_CALLS);
-    clp_heap_call(&heap, 0);
+    clp_heap_call(&heap, 0, 1);
     for (uint32_t i = 0; i < 200; i++)
         add(i, 500, at(0, 2, 1));
     cr_expect_eq(leaks_found(0, NULL), 0);
@@ -544,11 +544,11 @@ static size_t leaks_of_loading(size_t files, size_t calls)
 {
     start(1, CLP_HEAP_BY_CALLS);
     for (uint32_t i = 0; i < files; i++) {
-        clp_heap_call(&heap, 1);
+        clp_heap_call(&heap, 1, 1);
         add(i, 1000, at(1, 0, i));
     }
     for (uint32_t i = 0; i < calls; i++)
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
     size_t count = leaks_found(0, NULL);
     finish();
     return count;
@@ -566,7 +566,7 @@ Test(heap, a_backlog_is_a_leak)
 {
     start(1, CLP_HEAP_BY_CALLS);
     for (uint32_t i = 0; i < 1000; i++) {
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
         add(2 * i, 500, at(0, 0, i));
         add(2 * i + 1, 500, at(0, 0, i));
         drop(i, at(0, 1, i));
@@ -575,12 +575,20 @@ Test(heap, a_backlog_is_a_leak)
     finish();
 }
 
+static void resize(uint64_t from, uint64_t to, size_t bytes, struct clp_heap_place place)
+{
+    struct clp_heap_block taken;
+    bool known = clp_heap_take(&heap, address(from), &taken);
+
+    clp_heap_moved(&heap, known ? &taken : NULL, address(to), bytes, &place);
+}
+
 /* Function 0 keeps 500 bytes in each of 100 calls, and `who` frees them at the end. */
 static size_t leaks_freed_by(struct clp_heap_place who, enum clp_heap_end mark, struct clp_profile_leak *leak)
 {
     start(1, CLP_HEAP_BY_CALLS);
     for (uint32_t i = 0; i < 100; i++) {
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
         add(i, 500, at(0, 0, i));
     }
     if (mark == CLP_HEAP_RETURNED)
@@ -604,6 +612,69 @@ Test(heap, what_is_freed_on_the_way_out_leaks)
     leak.at_end = false;
     cr_assert_eq(leaks_freed_by(at(1, 1, 1), CLP_HEAP_RETURNED, &leak), 1, "after main() had returned");
     cr_expect(leak.at_end);
+    struct clp_heap_place clears = at(1, 1, 1);
+    clears.unmarks = true;
+    cr_expect_eq(leaks_freed_by(clears, CLP_HEAP_RETURNED, NULL), 0, "the mark is none of main()");
+}
+
+/* A kept mark lacks what came a little later. */
+Test(heap, what_is_alive_at_the_end_is_in_the_mark)
+{
+    struct clp_profile_leak leak = {0};
+
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t i = 0; i < 102; i++) {
+        if (i == 100)
+            clp_heap_mark(&heap, CLP_HEAP_RETURNED);
+        clp_heap_call(&heap, 0, 1);
+        add(i, 500, at(0, 0, i));
+    }
+    clp_heap_mark(&heap, CLP_HEAP_ENDED);
+    cr_expect_eq(heap.marked, 100 + 7, "calls, and executions before the eighth call");
+    cr_assert_eq(leaks_found(0, &leak), 1);
+    cr_expect_eq(leak.bytes, (102 - 10) * 500, "all but the warm-up");
+    finish();
+}
+
+/* Where nobody tells of calls, many are counted at once. */
+Test(heap, calls_that_come_together)
+{
+    static const int64_t live[] = {0, 500, 500, 500, 1000};
+    struct clp_heap_line *line;
+
+    start(1, CLP_HEAP_BY_CALLS);
+    clp_heap_call(&heap, 0, 1);
+    add(1, 500, at(0, 0, 1));
+    clp_heap_call(&heap, 0, 3);
+    add(2, 500, at(0, 0, 4));
+    clp_heap_call(&heap, 0, 1);
+    line = &heap.functions[0].lines[0];
+    cr_expect_eq(heap.functions[0].clock.calls, 5);
+    cr_expect_eq(heap.progress, 5 + 2, "calls, and executions of a line that was called seldom");
+    cr_assert_eq(heap.functions[0].clock.epochs, 4);
+    for (size_t i = 0; i < 5; i++)
+        cr_expect_eq(line->trail->live[i], live[i], "%zu: %lld", i, (long long)line->trail->live[i]);
+    clp_heap_call(&heap, 0, 1000000000);
+    cr_expect_eq(heap.functions[0].clock.calls, 1000000005);
+    finish();
+}
+
+Test(heap, what_lines_allocated)
+{
+    const struct clp_heap_scope scope = {.functions = &functions, .allocated = true};
+    struct clp_profile profile;
+
+    start(1, CLP_HEAP_NO_EPOCHS);
+    add(1, 500, at(0, 0, 1));
+    drop(1, at(0, 0, 1));
+    add(2, 200, at(0, 0, 2));
+    resize(2, 3, 700, at(0, 0, 2));
+    clp_profile_init(&profile, &mem);
+    cr_assert_eq(clp_heap_fill(&heap, &scope, &profile), CLP_OK);
+    cr_expect_eq(profile.functions[0].lines[0].measures.allocated, 1400, "a block that is resized counts again");
+    cr_expect_eq(profile.functions[0].lines[0].measures.blocks, 3);
+    clp_profile_clear(&profile);
+    finish();
 }
 
 /* Function 0 returns, and much happens after that. */
@@ -616,7 +687,7 @@ Test(heap, a_mark_before_the_end_counts_no_more)
             for (uint32_t j = 0; j < 100; j++)
                 drop(j, at(1, 1, 1));
         }
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
         if (i < 100)
             add(i, 500, at(0, 0, i));
     }
@@ -648,7 +719,7 @@ static void check_unjudged(size_t calls, int64_t limit, const char *wanted)
     start(1, CLP_HEAP_BY_CALLS);
     call_often(20);
     for (size_t i = 0; i < calls; i++) {
-        clp_heap_call(&heap, 1);
+        clp_heap_call(&heap, 1, 1);
         add(30000000 + i, 600, at(1, 0, (uint32_t)i));
     }
     clp_heap_finish(&heap);
@@ -677,7 +748,7 @@ Test(heap, one_clock_for_all)
     start(1, CLP_HEAP_BY_ONE);
     for (uint64_t i = 0; i < 100; i++) {
         add(2 * i, 500, at(1, 0, 1));
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
         clp_heap_tick(&heap);
     }
     cr_expect_eq(leaks_found(0, &leak), 1);
@@ -686,14 +757,6 @@ Test(heap, one_clock_for_all)
 }
 
 /* ---- things that grow ---- */
-
-static void resize(uint64_t from, uint64_t to, size_t bytes, struct clp_heap_place place)
-{
-    struct clp_heap_block taken;
-    bool known = clp_heap_take(&heap, address(from), &taken);
-
-    clp_heap_moved(&heap, known ? &taken : NULL, address(to), bytes, &place);
-}
 
 /* A call by call, number n of 40: how does the thing of line 0 change? */
 typedef void change_thing(uint32_t n);
@@ -704,7 +767,7 @@ static size_t leaks_of_samples(uint64_t interval, change_thing *act)
 
     start(interval, CLP_HEAP_BY_CALLS);
     for (uint32_t n = 1; n <= 40; n++) {
-        clp_heap_call(&heap, 0);
+        clp_heap_call(&heap, 0, 1);
         act(n);
     }
     size_t count = leaks_found(0, &leak);
