@@ -14,6 +14,7 @@ void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_
     clp_calls_init(&engine->calls, mem, &engine->pool);
     clp_groups_init(&engine->groups, mem);
     clp_callee_names_init(&engine->callee_names, mem);
+    clp_hashmap_init(&engine->ways_of, mem);
     clp_hashmap_init(&engine->suspended, mem);
     clp_hashmap_init(&engine->parked, mem);
 }
@@ -21,6 +22,7 @@ void clp_engine_init(struct clp_engine *engine, struct clp_mem *mem, struct clp_
 void clp_engine_clear(struct clp_engine *engine)
 {
     clp_engine_clear_threads(engine);
+    clp_hashmap_clear(&engine->ways_of);
     clp_suspended_clear(engine);
     clp_engine_forget_stacks(engine);
     clp_groups_clear(&engine->groups);

@@ -264,6 +264,8 @@ struct clp_engine {
     struct clp_thread *threads;
     struct clp_thread *ended; /* counters of reaped threads, one per group, made when needed */
     struct clp_ways *ways; /* of code that is counted without events (ways.h) */
+    struct clp_hashmap ways_of; /* function -> the first of its struct clp_ways */
+    bool ways_unknown; /* ways_of has not all, for want of memory */
     struct clp_way_counters *way_counters; /* those that have room; NULL: none were made, or they are gone */
     const struct clp_views *views; /* borrowed: who wants to know what they count; NULL: all of it is wanted */
     size_t ways_kept, ways_new; /* how many were left when all were settled, and how many have been made since */

@@ -239,23 +239,25 @@ static bool is_wanted(const struct clp_engine *engine, uint32_t function)
     return engine->views == NULL || clp_views_count(engine->views, function);
 }
 
-static void settle_function(struct clp_sampled_function *function, struct clp_thread *thread)
+/* False: memory ran out, and the rest stays. */
+static bool settle_function(struct clp_sampled_function *function, struct clp_thread *thread)
 {
     if (!is_wanted(thread->engine, function->function)) {
         function->total = 0;
         for (uint32_t i = 0; i < function->line_count; i++)
             function->lines[i] = (struct clp_line_samples){.met = function->lines[i].met};
-        return;
+        return true;
     }
     struct clp_block *block = function->total != 0 ? clp_engine_block(thread, function->function) : NULL;
     if (function->total != 0 && block == NULL)
         thread->engine->lost = true;
     if (block == NULL)
-        return;
+        return function->total == 0;
     block->total += function->total;
     function->total = 0;
     for (uint32_t i = 0; i < function->line_count; i++)
         settle_line(block, i, &function->lines[i]);
+    return true;
 }
 
 /* The engine's node for the context. It is looked up anew each time, because the engine may have forgotten its nodes. */
@@ -292,9 +294,15 @@ static void settle_calls(struct clp_stack_samples *samples, const struct clp_thr
 
 void clp_stack_samples_settle(struct clp_stack_samples *samples, struct clp_thread *thread)
 {
+    bool whole = true;
+
     make_room(samples);
+    if (samples->settled == samples->number)
+        return; /* many functions may be selected between two samples */
     for (size_t i = 0; i < samples->room; i++)
         if (samples->functions[i] != NULL)
-            settle_function(samples->functions[i], thread);
+            whole = settle_function(samples->functions[i], thread) && whole;
     settle_calls(samples, thread);
+    if (whole)
+        samples->settled = samples->number;
 }

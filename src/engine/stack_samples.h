@@ -71,6 +71,7 @@ struct clp_stack_samples {
     struct clp_pages pages; /* memory of the samples' own */
     struct clp_pool spare;
     uint64_t number; /* of the sample */
+    uint64_t settled; /* nothing is left of this sample and those before it */
 };
 
 /* The engine must not move in memory, nor may *samples. */

@@ -59,14 +59,50 @@ struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint
         clp_pool_give(&engine->pool, made);
         return NULL;
     }
-    made->function = function;
+    made->function = UINT32_MAX;
+    made->next_version = NULL;
     made->node_count = nodes;
     made->way_count = ways;
     memset(clp_ways_ran(made), 0, nodes * sizeof(uint32_t));
     made->next = engine->ways;
     engine->ways = made;
     engine->ways_new++;
+    clp_ways_begin(engine, made, function);
     return made;
+}
+
+/* ---- by function ---- */
+
+static struct clp_ways *first_version(const struct clp_engine *engine, uint32_t function)
+{
+    uint64_t first = 0;
+
+    (void)clp_hashmap_get(&engine->ways_of, function, &first);
+    return (struct clp_ways *)(uintptr_t)first;
+}
+
+void clp_ways_begin(struct clp_engine *engine, struct clp_ways *ways, uint32_t function)
+{
+    if (ways->function == function)
+        return;
+    ways->function = function;
+    ways->next_version = first_version(engine, function);
+    if (clp_hashmap_set(&engine->ways_of, function, (uintptr_t)ways) != CLP_OK)
+        engine->ways_unknown = true;
+}
+
+static void forget_version(struct clp_engine *engine, const struct clp_ways *ways)
+{
+    struct clp_ways *version = first_version(engine, ways->function);
+    uint64_t first;
+
+    if (version == ways && ways->next_version == NULL)
+        (void)clp_hashmap_take(&engine->ways_of, ways->function, &first);
+    else if (version == ways)
+        (void)clp_hashmap_set(&engine->ways_of, ways->function, (uintptr_t)ways->next_version); /* has the key */
+    for (; version != NULL; version = version->next_version)
+        if (version->next_version == ways)
+            version->next_version = ways->next_version;
 }
 
 /* ---- what flows ---- */
@@ -160,47 +196,62 @@ static void note_running(struct clp_ways *ways, const struct clp_ways_running *r
         clp_ways_ran(ways)[running[i].node]++;
 }
 
-/* Settles one, and gives it back if its code object is gone. Returns the link to the next one. */
-static struct clp_ways **settle_at(struct clp_thread *thread, struct clp_ways **link, const struct clp_ways_running *running,
-                                   size_t count, clp_status *status)
+static clp_status settle_running(struct clp_thread *thread, struct clp_ways *ways, const struct clp_ways_running *running,
+                                 size_t count)
 {
-    struct clp_engine *engine = thread->engine;
-    struct clp_ways *ways = *link;
     struct clp_ways_running wanted = {.ways = ways};
     const struct clp_ways_running *first = count > 0 ? bsearch(&wanted, running, count, sizeof wanted, by_ways) : NULL;
 
     while (first != NULL && first > running && first[-1].ways == ways)
         first--;
     note_running(ways, first, first != NULL ? (size_t)(running + count - first) : 0);
-    clp_status one = settle_one(thread, ways);
-    if (one != CLP_OK)
-        *status = one;
-    if (ways->gone == 0 || one != CLP_OK)
+    return settle_one(thread, ways);
+}
+
+/* Gives the ways back if their code object is gone. Returns the link to the next ones. */
+static struct clp_ways **leave_gone(struct clp_engine *engine, struct clp_ways **link)
+{
+    struct clp_ways *ways = *link;
+
+    if (ways->gone == 0)
         return &ways->next;
     *link = ways->next;
+    forget_version(engine, ways);
     give_back_counters(engine, ways->shared);
     clp_pool_give(&engine->pool, ways);
     return link;
 }
 
-clp_status clp_ways_settle(struct clp_thread *thread, const uint32_t *function, struct clp_ways_running *running,
-                           size_t count)
+static clp_status settle_all(struct clp_thread *thread, const struct clp_ways_running *running, size_t count)
 {
     struct clp_engine *engine = thread->engine;
     clp_status status = CLP_OK;
     size_t kept = 0;
 
-    if (count > 0)
-        qsort(running, count, sizeof *running, by_ways);
     for (struct clp_ways **link = &engine->ways, **next; *link != NULL; link = next) {
-        bool wanted = function == NULL || (*link)->function == *function;
-        next = wanted ? settle_at(thread, link, running, count, &status) : &(*link)->next;
+        clp_status one = settle_running(thread, *link, running, count);
+        if (one != CLP_OK)
+            status = one;
+        next = one == CLP_OK ? leave_gone(engine, link) : &(*link)->next;
         kept += next != link;
     }
-    if (function == NULL) {
-        engine->ways_kept = kept;
-        engine->ways_new = 0;
-    }
+    engine->ways_kept = kept;
+    engine->ways_new = 0;
+    return status;
+}
+
+clp_status clp_ways_settle(struct clp_thread *thread, const uint32_t *function, struct clp_ways_running *running,
+                           size_t count)
+{
+    clp_status status = CLP_OK;
+
+    if (count > 0)
+        qsort(running, count, sizeof *running, by_ways);
+    if (function == NULL || thread->engine->ways_unknown)
+        return settle_all(thread, running, count);
+    for (struct clp_ways *ways = first_version(thread->engine, *function); ways != NULL; ways = ways->next_version)
+        if (settle_running(thread, ways, running, count) != CLP_OK)
+            status = CLP_NO_MEMORY;
     return status;
 }
 
@@ -233,11 +284,7 @@ clp_status clp_ways_count(const struct clp_engine *engine, const struct clp_ways
 
 bool clp_ways_has(const struct clp_engine *engine, uint32_t function)
 {
-    const struct clp_ways *ways = engine->ways;
-
-    while (ways != NULL && ways->function != function)
-        ways = ways->next;
-    return ways != NULL;
+    return engine->ways_unknown || first_version(engine, function) != NULL;
 }
 
 bool clp_ways_pile_up(const struct clp_engine *engine)

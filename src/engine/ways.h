@@ -50,6 +50,7 @@ struct clp_way_counters {
 struct clp_ways {
     struct clp_area area;
     struct clp_ways *next; /* in engine->ways */
+    struct clp_ways *next_version; /* of the same function, in engine->ways_of */
     struct clp_way_counters *shared; /* where its counters stand */
     uint64_t *counters;
     uint32_t function; /* one that the engine does not have: what is counted is nobody's */
@@ -81,6 +82,9 @@ struct clp_ways_running {
 /* Takes room for the ways of a code object of this function, which the caller fills in before anything is counted. NULL: no
  * memory. They belong to the engine. */
 struct clp_ways *clp_ways_new(struct clp_engine *engine, uint32_t function, uint32_t nodes, uint32_t ways, uint32_t counters);
+
+/* Says that these ways, which were nobody's, are this function's. */
+void clp_ways_begin(struct clp_engine *engine, struct clp_ways *ways, uint32_t function);
 
 /* Gives what was counted since the last time to the lines of this function, or of all functions (NULL), in blocks of this
  * thread. Bodies run at these places, in any order. CLP_NO_MEMORY: some lines have got nothing; they get it at the next

@@ -538,7 +538,8 @@ def test_what_runs_while_it_pauses_does_not_count(tmp_path):
     assert (ended.out, ended.err, ended.code) == ("6 6\n" + 3 * "True True\n", "", 0)
 
 
-# Prints how much longer the last of many functions take to be selected, and to be removed, than the first.
+# Prints how much longer than the first of many functions the last take to be selected, and functions to be removed, and
+# to be selected and removed by a second profiler after they ran.
 MANY = """
 import time
 import clineprof
@@ -559,6 +560,13 @@ first = spent(profiler.add_function, functions[:PART])
 spent(profiler.add_function, functions[PART:-PART])
 last = spent(profiler.add_function, functions[-PART:])
 print(last / first, spent(profiler.remove_function, functions[:PART]) / first)
+
+with profiler:
+    for function in functions:
+        function(1)
+second = clineprof.Profiler(tracer="light", memory=False)
+print(spent(second.add_function, functions[PART:2 * PART]) / first)
+print(spent(second.remove_function, functions[PART:2 * PART]) / first)
 """
 
 

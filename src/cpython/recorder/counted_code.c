@@ -113,7 +113,7 @@ void clp_counted_begin(struct clp_recorder *recorder, struct clp_counted *counte
     uint32_t units = (uint32_t)clp_compat_code_units((PyCodeObject *)code);
     uint32_t *cells = clp_mem_alloc(&recorder->mem, units, sizeof *cells);
 
-    counted->ways->function = function;
+    clp_ways_begin(&recorder->engine, counted->ways, function);
     bool *begin = clp_mem_alloc(&recorder->mem, lines->line_count, sizeof *begin);
     if (cells != NULL && begin != NULL) {
         find_beginnings(counted->ways, begin, lines->line_count);

@@ -192,9 +192,61 @@ Test(ways, what_is_counted_before_the_function_is_selected_does_not_count)
     ways->counters[0] = 8;
     cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     cr_expect_not(clp_engine_has_block(fixture.thread, F));
-    ways->function = F;
+    clp_ways_begin(&fixture.engine, ways, F);
     ways->counters[0] = 9;
     cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
     expect(&fixture, 1, 1, 0);
+    end(&fixture);
+}
+
+/* A function may have several versions; those of other functions are left for later. */
+Test(ways, one_function_is_settled_alone)
+{
+    struct fixture fixture;
+    const uint32_t one = F, none = 7;
+
+    begin(&fixture);
+    struct clp_ways *other = branch(&fixture, 5), *first = branch(&fixture, F), *second = branch(&fixture, F);
+    struct clp_ways *third = branch(&fixture, F);
+    other->counters[0] = first->counters[0] = 1;
+    second->counters[0] = 2;
+    third->counters[0] = 4;
+    cr_expect(clp_ways_has(&fixture.engine, F));
+    cr_expect_not(clp_ways_has(&fixture.engine, none));
+    struct clp_ways_running running[] = {{other, 1}, {second, 3}};
+    cr_assert_eq(clp_ways_settle(fixture.thread, &one, running, 2), CLP_OK);
+    expect(&fixture, 8, 7, 1);
+    cr_expect_eq(other->items[4].given, 0);
+    cr_assert_eq(clp_ways_settle(fixture.thread, &none, NULL, 0), CLP_OK);
+    second->gone = other->gone = 1;
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
+    cr_expect_not(clp_ways_has(&fixture.engine, 5));
+    third->gone = 1;
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
+    first->counters[0] = 3;
+    cr_assert_eq(clp_ways_settle(fixture.thread, &one, NULL, 0), CLP_OK);
+    expect(&fixture, 10, 9, 1);
+    first->gone = 1;
+    cr_assert_eq(clp_ways_settle(fixture.thread, NULL, NULL, 0), CLP_OK);
+    cr_expect_not(clp_ways_has(&fixture.engine, F));
+    end(&fixture);
+}
+
+/* Where there is no memory to find them by their function, all are settled. */
+Test(ways, without_memory_all_functions_are_settled)
+{
+    struct fixture fixture;
+    const uint32_t one = F;
+
+    begin(&fixture);
+    fixture.test.fail_at = fixture.test.calls + 1;
+    struct clp_ways *ways = branch(&fixture, F);
+    ways->counters[0] = 2;
+    cr_expect(clp_ways_has(&fixture.engine, F));
+    cr_assert_eq(clp_ways_settle(fixture.thread, &one, NULL, 0), CLP_OK);
+    expect(&fixture, 2, 2, 0);
+    ways->gone = 1;
+    cr_assert_eq(clp_ways_settle(fixture.thread, &one, NULL, 0), CLP_OK);
+    cr_expect_null(fixture.engine.ways);
     end(&fixture);
 }
