@@ -270,6 +270,55 @@ def test_counting_makes_no_young_objects(tracer, script, tmp_path):
     assert abs(int(own_messages_removed(ours.out)) - 1000) <= (sys.version_info >= (3, 12)) and (ours.err, ours.code) == ("", 0)
 
 
+# Prints whether the frame of a generator becomes an object only where the program's trace function asks for it: that
+# object is the first thing that is made after collections were switched on.
+FRAMES = """\
+import builtins, gc, sys
+
+profile = getattr(builtins, "profile", lambda function: function)
+
+def trace(frame, event, argument):
+    pass
+
+def callback(phase, info):
+    seen.append(sys._getframe().f_back)
+    gc.callbacks.remove(callback)
+
+@profile
+def forever():
+    while True:
+        yield
+
+@profile
+def main():
+    gc.disable()
+    generator = forever()
+    next(generator)
+    gc.collect()
+    gc.set_threshold(1, 0, 0)
+    sys.settrace(trace)
+    gc.callbacks.append(callback)
+    gc.enable()
+    next(generator)
+    sys.settrace(None)
+    print(seen == [generator.gi_frame])
+
+seen = []
+main()
+"""
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="until 3.10 each frame is an object; since 3.12 no collection "
+                    "begins where one becomes an object")
+@pytest.mark.parametrize("tracer", sorted({*TRACERS, "light"} - {"settrace"}))
+def test_counting_makes_no_objects_of_frames(tracer, script, tmp_path):
+    """The making of an object may begin a collection, at once."""
+    path = script(FRAMES)
+    theirs = bare([path], tmp_path)
+    assert theirs.out == "True\n"
+    assert_same(profiled(tracer, [path], tmp_path), theirs)
+
+
 THROWS = """
 def generator(n):
     yield n
