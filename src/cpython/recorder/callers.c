@@ -5,9 +5,9 @@
 
 /* ---- frames ---- */
 
-#if CLP_SINCE(11) && !CLP_SINCE(12)
-/* No frame gets an object for this: the program would notice, because until 3.12 the making of an object may begin a
- * collection. */
+#if CLP_SINCE(11) && !CLP_SINCE(13)
+/* No frame gets an object for this. The program would notice: the making of an object may begin a collection, or on 3.12
+ * have one begun. */
 #define Py_BUILD_CORE 1
 #include <internal/pycore_frame.h>
 
