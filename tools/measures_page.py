@@ -12,9 +12,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEEDS = {"times": "", "light": "`--light`", "cpu": "`--cpu`", "queue": "`--cpu`", "called": "`--native`",
          "io": "`--io`", "faults": "`--counters faults`", "switches": "`--counters switches`", **dict.fromkeys(["counter%d" % n for n in (1, 2, 3, 4)], "`clineprof.counter`"),
          **dict.fromkeys(["device%d" % n for n in (1, 2, 3, 4)], "`--tensors`"), "device_time": "`--cuda`",
-         "memory": "", "heap": "`--heap` or `--leaks`",
+         "memory": "", "allocated": "", "heap": "`--heap` or `--leaks`",
          "native": "`--heap=native`"}
-OF_MEMORY = "memory", "heap", "native"
+OF_MEMORY = "memory", "allocated", "heap", "native"
 RANGE = {False: "0 to 2⁶⁴-1", True: "-2⁶³ to 2⁶³-1"}
 UNIT = {"ns": "ticks", "bytes": "bytes", "count": ""}
 
@@ -78,7 +78,7 @@ def schema(measures):
     def names(needs):
         return ", ".join('"%s"' % m.column for m in measures if m.kept and m.needs in needs)
 
-    memory, heap = names(["memory"]).split(", ", 1), names(["heap", "native"]).split(", ", 1)
+    memory, heap = names(["memory", "allocated"]).split(", ", 1), names(["heap", "native"]).split(", ", 1)
     lines = [
         '      "required": ["line", %s, "text"],' % names(["times"]),
         '      "dependentRequired": {',

@@ -471,6 +471,7 @@ def test_nothing_was_profiled(page, tmp_path):
     ({"others_grown": 2 * MIB}, "other threads, while a line ran: grown 2.00 MiB, released 0"),
     ({"overhead": 0}, "Cost of profiling: 4,321 events "),
     ({"overhead_error": 0}, "about 3.00 ms for 4,321 events, taken off the lines"),
+    ({"tracer": "light"}, "Cost of profiling: left in; hits are exact, and times are estimates from samples"),
 ])  # fmt: skip
 def test_the_head_says_what_is_known(page, tmp_path, meta, said):
     page.open(make(tmp_path, write(tmp_path / "p", known(), **meta))[0])

@@ -222,6 +222,8 @@ def _moment(start):
 
 
 def _cost(meta, raw):
+    if meta.get("tracer") == "light":
+        return "left in; hits are exact, and times are estimates from samples"
     if not meta.get("events"):
         return ""
     events = texts.count(meta["events"]) + " events"
