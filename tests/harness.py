@@ -189,7 +189,8 @@ def ckernprof(*words):
     """The start of a ckernprof command: this interpreter, and where -l is among the words the tracer under test."""
     command = [CKERNPROF, "--python", sys.executable]
     options = words if str(*words[:1]).startswith("-") else ()  # behind the program they are the program's
-    light = "--light" in options or "light" in options  # has a tracer of its own
+    chosen = {after for word, after in zip(options, options[1:]) if word in ("--tracer", "--clock")}
+    light = "--light" in options or "light" in chosen  # has a tracer of its own
     if TRACER and not light and any(re.fullmatch("-[a-z]*l.*|--line(-by-line)?", str(word), re.S) for word in options):
         command += ["--tracer", TRACER]
     return [*command, *OPTIONS, *words]

@@ -23,7 +23,7 @@ def main():
     tracers = subprocess.run([sys.executable, "-c", ASK], env={**environment, "PYTHONPATH": package},
                              stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     failed = []
-    for tracer in tracers:
+    for tracer in tracers + ["light"] * (sys.version_info >= (3, 11)):
         print(f"{sys.version.split()[0]}, {tracer}, {options.repeats} times each", flush=True)
         command = [sys.executable, "-m", "pytest", "-q", "-rs", "-o", f"pythonpath={shlex.quote(package)}",
                    "-k", options.only, "tests/api/test_stress.py"]

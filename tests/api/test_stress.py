@@ -25,6 +25,8 @@ def hits_of(profile):
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_hits_every_time(path, tmp_path):
+    if TRACER == "light" and path.stem == "processes":
+        pytest.skip("bodies that run when a process is killed, or leaves by os._exit, may lack one hit with --light")
     if path.stem in ("greenlets", "profilers"):  # the second one switches between greenlets, too
         pytest.importorskip("greenlet")
     # where the program uses clineprof itself, with the tracer under test
