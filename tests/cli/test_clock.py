@@ -31,7 +31,7 @@ def test_the_exact_clock_has_no_errors(tmp_path):
     (["--counters", "faults"], "--counters looks at each line"),
     (["--memory", "rss"], "--memory looks at each line"),
     (["--heap=native"], "--heap=native looks at each line"),
-    (["--leaks"], "--leaks looks at each line"),
+    (["--leaks=f"], "--leaks=FUNCTION looks at each line"),
     (["--tracer", "settrace"], "--light is a tracer of its own; leave out --tracer settrace"),
 ])
 def test_what_needs_each_event(tmp_path, option, words):
