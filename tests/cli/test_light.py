@@ -578,6 +578,49 @@ def test_many_functions_are_selected_in_no_time(tmp_path):
     steady(max(map(float, ended.out.split())) < 6, ended.out)
 
 
+# Events tell of `with` blocks, but not of the functions that run in them.
+IN_A_BLOCK = """
+import clineprof
+kept = []
+
+def keeps(i):
+    kept.append(bytes(5000))
+
+def drops(i):
+    return len(bytes(5000))
+
+def main(count):
+    with profiler.block("inner"):
+        for i in range(count):
+            keeps(i)
+            drops(i)
+        own = [bytes(1000) for _ in range(2000)]
+    return len(own)
+
+profiler = clineprof.Profiler(tracer="light", leaks="calls")
+for function in keeps, drops, main:
+    profiler.add_function(function)
+with profiler:
+    main(1000)
+    main(1000)
+profile = clineprof.Profile(profiler.snapshot())
+print([(leak["name"], leak["at"]) for leak in profile.leaks])
+for function in profiler.snapshot()["functions"]:
+    print(function["name"], sum(function["lines"].get("allocated") or []))
+"""
+
+
+def test_what_functions_allocate_in_a_with_block_is_theirs(tmp_path):
+    (tmp_path / "block.py").write_text(IN_A_BLOCK)
+    ended = run_python(["block.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.err, ended.code) == ("", 0)
+    leaks, *functions = ended.out.splitlines()
+    assert leaks == "[('keeps', 6)]"
+    allocated = {name: int(number) / 1e6 for name, number in map(str.split, functions)}
+    assert 9 < allocated["keeps"] < 12 and 9 < allocated["drops"] < 12 and 3.5 < allocated["inner"] < 5
+    assert allocated["<module>.<block>"] < 0.5
+
+
 # A worker's process has the bodies of its parent on its stack, and never leaves them.
 WORKERS = """
 import multiprocessing

@@ -4,6 +4,7 @@
 
 #define Py_BUILD_CORE 1 /* for where the parts of a frame lie. Who reads frames checks that first (stack_reader.h) */
 #if CLP_SINCE(14)
+#include <internal/pycore_frame.h>
 #include <internal/pycore_interpframe_structs.h>
 #elif CLP_SINCE(11)
 #include <internal/pycore_frame.h>
@@ -81,6 +82,11 @@ static bool is_outermost(const char *copy)
 #else
     return copy[PART(is_entry)] != 0 && owner != FRAME_OWNED_BY_GENERATOR;
 #endif
+}
+
+const void *clp_raw_frame_of(const PyFrameObject *object)
+{
+    return object->f_frame;
 }
 
 void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)

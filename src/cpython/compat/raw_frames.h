@@ -49,6 +49,9 @@ void clp_raw_thread_get(const PyThreadState *address, const PyThreadState *copy,
 /* `copy` holds the first CLP_RAW_FRAME_BYTES of a frame. */
 void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame);
 
+/* The frame that this object stands for. */
+const void *clp_raw_frame_of(const PyFrameObject *object);
+
 /* The place of an instruction in the code, in code units. It is behind the code's end where the two do not belong
  * together. A body that has not begun is at its first unit. */
 size_t clp_raw_unit(const void *code, const char *instruction);

@@ -96,7 +96,7 @@ static struct clp_heap_place place_of(int domain, const struct clp_thread *threa
 {
     struct clp_heap_place place = clp_thread_place(thread);
 
-    if (place.function == CLP_HEAP_NOBODY && hooks.find != NULL && domain != PYMEM_DOMAIN_RAW)
+    if (hooks.find != NULL && domain != PYMEM_DOMAIN_RAW)
         (void)hooks.find(&place);
     return place;
 }

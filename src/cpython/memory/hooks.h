@@ -49,8 +49,8 @@ bool clp_hooks_have_raw(void);
 bool clp_hooks_set_heap(struct clp_heap *heap, struct clp_epochs *epochs, struct clp_engine *engine);
 
 /* Sets what finds the line that runs in the calling thread, where no event has told: it sets the place and returns true, or
- * leaves it alone. It is called for blocks that are chosen, with the interpreter's lock, within an allocator. NULL: nothing
- * does. */
+ * leaves it alone. A place that events have told is given to it. It is called for blocks that are chosen, with the
+ * interpreter's lock, within an allocator. NULL: nothing does. */
 void clp_hooks_set_finder(bool (*find)(struct clp_heap_place *place));
 
 /* The program says that an epoch is over. Does nothing without a table whose epochs end at checkpoints. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "counted_blocks.h"
+#include "cpython/compat/raw_frames.h"
 #include "cpython/memory/hooks.h"
 #include "cpython/recorder/counted_code.h"
 #include "cpython/recorder/leak_looks.h"
+#include "cpython/recorder/stays.h"
 #include "tracer.h"
 #include <unistd.h>
 
@@ -21,10 +23,11 @@ struct body {
     struct clp_sampled_line line;
 };
 
-/* Walks from the frame outward to a selected body. Returns its caller's frame. The body's `frame` is NULL if there is none. */
-static const void *find_body(const void *at, struct body *body)
+/* Walks from the frame outward to a selected body, and stops before the frame `end`. Returns the body's caller's frame.
+ * The body's `frame` is NULL if there is none. */
+static const void *find_body(const void *at, const void *end, struct body *body)
 {
-    for (int i = 0; i < MOST_FRAMES && at != NULL; i++) {
+    for (int i = 0; i < MOST_FRAMES && at != end && at != NULL; i++) {
         struct clp_raw_frame frame;
         clp_raw_frame_get(at, &frame);
         if (clp_sampled_codes_find(&allocating->stack_sampler.codes, &frame, &body->line) == CLP_SAMPLED_LINE) {
@@ -110,9 +113,9 @@ static void note_bodies(const struct clp_recorder *recorder)
 {
     struct body found[OUTERMOST], body;
     size_t count = 0;
-    const void *at = find_body(innermost_frame(), &body);
+    const void *at = find_body(innermost_frame(), NULL, &body);
 
-    for (; body.frame != NULL; at = find_body(at, &body))
+    for (; body.frame != NULL; at = find_body(at, NULL, &body))
         found[count++ % OUTERMOST] = body;
     marked.count = count < OUTERMOST ? count : OUTERMOST;
     for (size_t i = 0; i < marked.count; i++) {
@@ -169,12 +172,34 @@ static void note_execution(const struct body *body, struct clp_heap_place *place
         (void)Py_AddPendingCall(look, allocating);
 }
 
-/* Finds the innermost selected line that runs in the calling thread (hooks.h). */
+/* The frame whose `with` block is the innermost one of the calling thread; NULL: there is none. */
+static const void *frame_of_block(void)
+{
+    const struct clp_stay *stay = clp_thread_here != NULL ? clp_stays_top(allocating, clp_thread_here) : NULL;
+
+    return stay != NULL ? clp_raw_frame_of(stay->frame) : NULL;
+}
+
+/* A block has what its own lines allocate, but not what selected functions allocate that it calls. */
+static void note_block(const void *frame, struct clp_heap_place *place)
+{
+    struct clp_raw_frame raw;
+
+    clp_raw_frame_get(frame, &raw);
+    place->unmarks = clears(allocating, &(struct body){.frame = frame, .code = (PyCodeObject *)(uintptr_t)raw.code});
+}
+
+/* Finds the innermost selected line that runs in the calling thread (hooks.h). Of blocks events have told. */
 static bool find_line(struct clp_heap_place *place)
 {
+    const void *end = place->function != CLP_HEAP_NOBODY ? frame_of_block() : NULL;
     struct body body;
 
-    (void)find_body(innermost_frame(), &body);
+    if (place->function != CLP_HEAP_NOBODY && end == NULL)
+        return false;
+    (void)find_body(innermost_frame(), end, &body);
+    if (body.frame == NULL && end != NULL)
+        note_block(end, place);
     if (body.frame == NULL)
         return false;
     place->function = body.line.function;
