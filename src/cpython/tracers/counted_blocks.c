@@ -6,6 +6,7 @@
 #include "cpython/recorder/leak_looks.h"
 #include "cpython/recorder/stays.h"
 #include "tracer.h"
+#include <string.h>
 #include <unistd.h>
 
 #if CLP_HAS_PROBES
@@ -106,6 +107,7 @@ static struct {
         uint32_t progress; /* when it was first seen */
     } bodies[OUTERMOST];
     size_t count;
+    uint64_t restarts; /* the heap's; progress begins anew with each */
 } marked;
 
 /* Notes the bodies that run. Those that ran at the mark before are known by their frame, code and calls. */
@@ -117,6 +119,9 @@ static void note_bodies(const struct clp_recorder *recorder)
 
     for (; body.frame != NULL; at = find_body(at, NULL, &body))
         found[count++ % OUTERMOST] = body;
+    if (marked.restarts != recorder->heap->restarts)
+        memset(&marked, 0, sizeof marked);
+    marked.restarts = recorder->heap->restarts;
     marked.count = count < OUTERMOST ? count : OUTERMOST;
     for (size_t i = 0; i < marked.count; i++) {
         const struct body *now = &found[(count - 1 - i) % OUTERMOST];
@@ -148,7 +153,7 @@ static bool clears(const struct clp_recorder *recorder, const struct body *inner
 {
     uint32_t all = recorder->heap->progress;
 
-    for (size_t i = 0; i + 1 < marked.count; i++)
+    for (size_t i = 0; marked.restarts == recorder->heap->restarts && i + 1 < marked.count; i++)
         if (marked.bodies[i].frame == innermost->frame && marked.bodies[i].code == innermost->code)
             return all - marked.bodies[i + 1].progress < all / 2;
     return true;
