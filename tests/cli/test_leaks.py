@@ -52,7 +52,7 @@ def test_resident_memory_blames_the_temporary(script):
     path = script(LEAK)
     innocent, leaks = (step.line("step", line_of(path, mark)) for mark in ("# innocent", "# leaks"))
     assert innocent["grown"] - innocent["released"] > 5_000_000
-    assert leaks["grown"] - leaks["released"] < 100_000
+    assert leaks["grown"] - leaks["released"] < 200_000  # the list itself, which may move to a new mapping
     assert [leak["line"] for leak in step.function("step")["leaks"]] == [line_of(path, "# leaks")]
 
 
