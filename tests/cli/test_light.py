@@ -658,6 +658,22 @@ def test_what_lines_allocated_is_told(tmp_path):
     assert page.code == 0 and '"allocated"' in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.parametrize("wish", ["--heap", "--leaks"])
+def test_what_an_execution_frees_that_allocated_it(tmp_path, wish):
+    """A variable that is bound anew is freed by the next execution, a temporary by its own."""
+    profile = made(tmp_path, """
+    def makes(n):
+        for i in range(n):
+            kept = bytes(10_000)         # bound anew
+            size = len(bytes(10_000))    # temporary
+        return size
+    makes(3_000)
+    """, "-p", "prog.py:makes", *LIGHT, wish, "--heap-interval", "1")
+    lines = {line.text.split("# ")[1]: line for f in profile.functions for line in f.lines if "# " in line.text}
+    assert lines["temporary"].freed_in_line == pytest.approx(30e6, rel=0.1)
+    assert lines["bound anew"].freed_in_line < 0.5e6 and lines["bound anew"].allocated == pytest.approx(30e6, rel=0.1)
+
+
 @pytest.mark.parametrize("program", leak_truth.PROGRAMS, ids=lambda program: program.stem)
 def test_leaks_are_those_of_the_exact_clock(tmp_path, program):
     expected = leak_truth.marked(program)

@@ -166,10 +166,11 @@ static void note_execution(const struct body *body, struct clp_heap_place *place
     struct clp_ways *ways = ways_of(body);
     struct clp_ways_counts counts;
 
-    if (ways == NULL || allocating->epochs.kind == CLP_EPOCHS_NONE ||
-        clp_ways_count(&allocating->engine, ways, place->line, &counts) != CLP_OK)
+    if (ways == NULL || clp_ways_count(&allocating->engine, ways, place->line, &counts) != CLP_OK)
         return;
     place->execution = (uint32_t)counts.hits;
+    if (allocating->epochs.kind == CLP_EPOCHS_NONE)
+        return;
     place->unmarks = clears(allocating, body);
     tell_calls(allocating, ways, counts.calls > 0 ? counts.calls : 1); /* it runs */
     mark(allocating);
