@@ -5,7 +5,7 @@
 #define Py_BUILD_CORE 1 /* for where the parts of a frame lie. Who reads frames checks that first (stack_reader.h) */
 #if CLP_SINCE(14)
 #include <internal/pycore_frame.h>
-#include <internal/pycore_interpframe_structs.h>
+#include <internal/pycore_interpframe.h>
 #elif CLP_SINCE(11)
 #include <internal/pycore_frame.h>
 #endif
@@ -26,7 +26,7 @@
 
 #define PART(name) offsetof(struct _PyInterpreterFrame, name)
 #define FITS(name) (PART(name) + sizeof((struct _PyInterpreterFrame *)0)->name <= CLP_RAW_FRAME_BYTES)
-_Static_assert(FITS(CODE) && FITS(previous) && FITS(INSTRUCTION) && FITS(owner), "all is in a frame's first bytes");
+_Static_assert(FITS(CODE) && FITS(previous) && FITS(frame_obj) && FITS(INSTRUCTION) && FITS(owner), "all is in a frame's first bytes");
 
 /* The list's head is read without its lock. New threads come first, and each is whole before. */
 const PyThreadState *clp_raw_first_thread(PyInterpreterState *interpreter)
@@ -95,9 +95,21 @@ void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)
 
     memcpy(&code, copy + PART(CODE), sizeof code);
     memcpy(&frame->previous, copy + PART(previous), sizeof frame->previous);
+    memcpy(&frame->object, copy + PART(frame_obj), sizeof frame->object);
     memcpy(&frame->instruction, copy + PART(INSTRUCTION), sizeof frame->instruction);
     frame->code = (const void *)(code & ~MARKS);
     frame->outermost = is_outermost(copy);
+}
+
+bool clp_raw_frame_begun(const void *at, struct clp_raw_frame *frame)
+{
+    struct _PyInterpreterFrame *found = (struct _PyInterpreterFrame *)(uintptr_t)at;
+
+    while (found != NULL && _PyFrame_IsIncomplete(found))
+        found = found->previous;
+    if (found != NULL)
+        clp_raw_frame_get((const char *)found, frame);
+    return found != NULL;
 }
 
 size_t clp_raw_unit(const void *code, const char *instruction)
@@ -126,6 +138,15 @@ void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)
 {
     (void)copy;
     memset(frame, 0, sizeof *frame);
+}
+
+bool clp_raw_frame_begun(const void *at, struct clp_raw_frame *frame)
+{
+    const PyFrameObject *found = at;
+
+    if (found != NULL)
+        *frame = (struct clp_raw_frame){.code = found->f_code, .previous = found->f_back, .object = found};
+    return found != NULL;
 }
 
 size_t clp_raw_unit(const void *code, const char *instruction)

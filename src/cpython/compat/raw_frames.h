@@ -27,6 +27,7 @@ struct clp_raw_thread {
 struct clp_raw_frame {
     const void *code;        /* a code object, or something else for frames that the interpreter has for itself */
     const void *previous;    /* the caller's frame; NULL: there is none */
+    const void *object;      /* its frame object; NULL: it has none */
     const char *instruction; /* which runs, or has called */
     bool outermost;          /* a thread's first frame is like this, but no frame of a generator that is suspended */
 };
@@ -51,6 +52,11 @@ void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame);
 
 /* The frame that this object stands for. */
 const void *clp_raw_frame_of(const PyFrameObject *object);
+
+/* Gets the frame at this address in the calling thread, or the nearest one outward that has begun and is not the
+ * interpreter's own. That makes no frame object, which a program could notice: it may begin a collection. False: there is
+ * none. 3.10 has this, too: there each frame is an object. */
+bool clp_raw_frame_begun(const void *at, struct clp_raw_frame *frame);
 
 /* The place of an instruction in the code, in code units. It is behind the code's end where the two do not belong
  * together. A body that has not begun is at its first unit. */
