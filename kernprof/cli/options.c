@@ -3,6 +3,7 @@
  * which field of the result it sets. option.c reads any table. */
 #include "options.h"
 #include "engine/tallies.h"
+#include "heap/epochs.h"
 #include "option_help.h"
 #include "option_value.h"
 #include "os/proc.h"
@@ -109,10 +110,9 @@ static bool check_bytes(const char *value, struct clp_buf *fault)
 /* Checks what ends an epoch: "calls", "checkpoints", a number of seconds, or the name of a function. */
 static bool check_epoch(const char *value, struct clp_buf *fault)
 {
-    char *end;
-    double seconds = strtod(value, &end);
+    double seconds;
 
-    if (*value != 0 && (*end != 0 || (seconds > 0 && seconds < 1e9)))
+    if (*value != 0 && (clp_epochs_kind_of(value, &seconds) != CLP_EPOCHS_SECONDS || (seconds > 0 && seconds < 1e9)))
         return true;
     clp_buf_add_format(fault, "needs calls, checkpoints, a number of seconds above 0 or the name of "
                               "a function, not '%s'", value);

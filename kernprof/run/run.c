@@ -310,8 +310,7 @@ static bool refuse_beside_light(const struct clp_run_options *options)
 {
     bool memory = options->memory != NULL && !clp_run_options_no_memory(options);
     bool heap_native = options->heap != NULL && strcmp(options->heap, "native") == 0;
-    double seconds;
-    bool leaks_of_one = options->leaks != NULL && clp_epochs_kind_of(options->leaks, &seconds) == CLP_EPOCHS_NAMED;
+    bool leaks_by_name = clp_epochs_go_by_name(options->leaks);
     const char *other = options->native                ? "--native"
                         : options->nvtx                ? "--nvtx"
                         : options->line_log            ? "--line-log"
@@ -322,7 +321,7 @@ static bool refuse_beside_light(const struct clp_run_options *options)
                         : options->tensors             ? "--tensors"
                         : options->cuda                ? "--cuda"
                         : heap_native                  ? "--heap=native"
-                        : leaks_of_one                 ? "--leaks=FUNCTION"
+                        : leaks_by_name                ? "--leaks=FUNCTION"
                         : options->pdb_mmem > 0        ? "--pdb-mmem"
                         : memory                       ? "--memory"
                                                        : NULL;

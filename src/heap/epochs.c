@@ -24,6 +24,13 @@ enum clp_epochs_kind clp_epochs_kind_of(const char *words, double *seconds)
     return end != words && *end == 0 ? CLP_EPOCHS_SECONDS : CLP_EPOCHS_NAMED;
 }
 
+bool clp_epochs_go_by_name(const char *words)
+{
+    double seconds;
+
+    return words != NULL && clp_epochs_kind_of(words, &seconds) == CLP_EPOCHS_NAMED;
+}
+
 void clp_epochs_forget(struct clp_epochs *epochs)
 {
     memset(epochs->bodies, 0, sizeof epochs->bodies);

@@ -45,6 +45,9 @@ struct clp_epochs {
 /* What an epoch is, in the words of --leaks: "calls", "checkpoints", a number, which *seconds gets, or else a name. */
 enum clp_epochs_kind clp_epochs_kind_of(const char *words, double *seconds);
 
+/* Do these words, which may be NULL, name a function? */
+bool clp_epochs_go_by_name(const char *words);
+
 /* Copies all of `wanted` but `heap` and `clock`, and forgets the bodies. */
 void clp_epochs_set(struct clp_epochs *epochs, const struct clp_epochs *wanted);
 

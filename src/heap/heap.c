@@ -783,14 +783,22 @@ static int64_t alive_with_left(const struct clp_heap *heap, const struct clp_hea
     return line->live + (trail->left_at == clp_heap_clock_of(heap, line)->began ? trail->left : 0);
 }
 
-/* Sets the mark of the function's lines, or raises that which is kept. */
-static void mark_lines(const struct clp_heap *heap, const struct clp_heap_function *function, bool raise)
+/* Sets the mark of the line, or only raises it to what is alive now. */
+static void mark_line(const struct clp_heap *heap, const struct clp_heap_line *line, bool raise)
 {
-    for (uint32_t i = 0; function->lines != NULL && i < function->line_count; i++) {
-        struct clp_heap_trail *trail = function->lines[i].trail;
-        int64_t alive = trail != NULL ? alive_with_left(heap, &function->lines[i]) : 0;
-        if (trail != NULL && (!raise || alive > trail->at_mark))
-            trail->at_mark = alive;
+    int64_t alive = alive_with_left(heap, line);
+
+    if (!raise || alive > line->trail->at_mark)
+        line->trail->at_mark = alive;
+}
+
+static void mark_lines(const struct clp_heap *heap, bool raise)
+{
+    for (size_t i = 0; i < heap->function_room; i++) {
+        const struct clp_heap_function *function = &heap->functions[i];
+        for (uint32_t j = 0; function->lines != NULL && j < function->line_count; j++)
+            if (function->lines[j].trail != NULL)
+                mark_line(heap, &function->lines[j], raise);
     }
 }
 
@@ -805,9 +813,9 @@ bool clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end)
 
     if (!take_hold(heap, &locked))
         return false;
-    bool marks = !clp_heap_is_marked(heap) && !clp_heap_is_over(heap);
-    for (size_t i = 0; i < heap->function_room && (marks || end == CLP_HEAP_ENDED) && !clp_heap_is_over(heap); i++)
-        mark_lines(heap, &heap->functions[i], !marks);
+    bool over = clp_heap_is_over(heap), marks = !over && !clp_heap_is_marked(heap);
+    if (marks || (!over && end == CLP_HEAP_ENDED))
+        mark_lines(heap, !marks);
     if (marks) {
         heap->marked = heap->progress;
         heap->weighed &= end != CLP_HEAP_ENDED; /* after other marks, those of a look that is not much older will do */

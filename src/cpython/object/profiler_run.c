@@ -472,7 +472,9 @@ static clp_status fill_epoch(const struct clp_recorder *recorder, struct clp_pro
 static clp_status fill_heap(const struct clp_profiler *self, struct clp_profile *profile)
 {
     struct clp_recorder *recorder = clp_process_recorder();
-    const struct clp_heap_scope scope = {&recorder->engine.functions, &self->window.view, recorder->engine.ways != NULL};
+    const struct clp_heap_scope scope = {.functions = &recorder->engine.functions,
+                                         .view = &self->window.view,
+                                         .allocated = (recorder->engine.parts & CLP_PART_LIGHT) != 0};
     const struct clp_heap_judging judging = {.warmups = recorder->epochs.warmups,
                                              .limit = recorder->epochs.limit,
                                              .seconds = (double)profile->meta.wall * 1e-9};

@@ -187,8 +187,6 @@ static void note_start(struct clp_profiler *self, const struct clp_recorder *rec
  * with an exception set: something is wished for that has to be looked at with each line. */
 static bool fit_to_counts(struct clp_wishes *wishes)
 {
-    double seconds;
-    bool leaks_of_one = wishes->leaks != NULL && clp_epochs_kind_of(wishes->leaks, &seconds) == CLP_EPOCHS_NAMED;
     const char *wish = wishes->native != 0                          ? "native"
                        : wishes->nvtx != 0                          ? "nvtx"
                        : wishes->line_log != 0                      ? "line_log"
@@ -196,7 +194,7 @@ static bool fit_to_counts(struct clp_wishes *wishes)
                        : wishes->tensors != 0                       ? "tensors"
                        : wishes->cuda != 0                          ? "cuda"
                        : wishes->context != NULL                    ? "context"
-                       : leaks_of_one                               ? "leaks=FUNCTION"
+                       : clp_epochs_go_by_name(wishes->leaks)       ? "leaks=FUNCTION"
                        : wishes->names_memory                       ? "memory"
                                                                     : NULL;
 

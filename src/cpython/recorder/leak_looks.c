@@ -102,7 +102,7 @@ void clp_leak_looks_end(struct clp_recorder *recorder)
     if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE)
         return;
     bool marked = clp_heap_mark(recorder->heap, CLP_HEAP_ENDED);
-    bool counts_only = recorder->engine.ways != NULL; /* marks are set all the time, and without a look */
+    bool counts_only = (recorder->engine.parts & CLP_PART_LIGHT) != 0; /* marks are set all the time, and without a look */
     if (marked || (counts_only && recorder->looks.looked < recorder->heap->progress))
         clp_leak_looks_look(recorder, true);
 }

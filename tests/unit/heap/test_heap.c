@@ -617,7 +617,7 @@ Test(heap, what_is_freed_on_the_way_out_leaks)
     cr_expect_eq(leaks_freed_by(clears, CLP_HEAP_RETURNED, NULL), 0, "the mark is none of main()");
 }
 
-/* A kept mark lacks what came a little later. */
+/* A mark that is kept lacks what was allocated a little later. */
 Test(heap, what_is_alive_at_the_end_is_in_the_mark)
 {
     struct clp_profile_leak leak = {0};
