@@ -56,8 +56,8 @@ struct clp_ways {
     uint32_t function; /* one that the engine does not have: what is counted is nobody's */
     uint32_t node_count, way_count, counter_count;
     uint32_t gone; /* not 0: the code object is gone; nothing is counted any more */
-    uint32_t told_in;    /* for whoever wants to know of new calls: .. */
-    uint64_t told_calls; /* .. how many he knows of */
+    uint32_t told_in;    /* not 0: the number of the table of live blocks that was told of calls .. */
+    uint64_t told_calls; /* .. and of how many */
     struct clp_way_from_to items[];
 };
 

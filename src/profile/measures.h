@@ -158,9 +158,9 @@
       "increment without the selected functions that the line calls")                                          \
     X(largest, int64_t, MAXABS, BYTES, MEMORY, 2, 12, "largest", "Largest",                                    \
       "the largest single change of resident memory, with its sign")                                           \
-    X(allocated, uint64_t, SUM, BYTES, ALLOCATED, 2, 12, "allocated", "Allocated",                                \
+    X(allocated, uint64_t, SUM, BYTES, ALLOCATED, 2, 12, "allocated", "Allocated",                             \
       "what the line asked Python's allocators for; a block that is resized counts again")                     \
-    X(blocks, uint64_t, SUM, COUNT, ALLOCATED, 2, 9, "blocks", "Blocks",                                          \
+    X(blocks, uint64_t, SUM, COUNT, ALLOCATED, 2, 9, "blocks", "Blocks",                                       \
       "number of blocks that the line asked Python's allocators for")                                          \
     X(live, uint64_t, SUM, BYTES, HEAP, 2, 12, "live", "Live",                                                 \
       "the part of the allocated bytes that is alive at the end")                                              \

@@ -52,7 +52,8 @@ def test_resident_memory_blames_the_temporary(script):
     path = script(LEAK)
     innocent, leaks = (step.line("step", line_of(path, mark)) for mark in ("# innocent", "# leaks"))
     assert innocent["grown"] - innocent["released"] > 5_000_000
-    assert leaks["grown"] - leaks["released"] < 1_000_000  # of the 6 MB that it keeps; up to 270 kB were seen, on 3.14
+    # of 6 MB that it keeps; up to 270 kB were seen on 3.14
+    assert leaks["grown"] - leaks["released"] < (100_000 if sys.version_info < (3, 14) else 1_000_000)
     assert [leak["line"] for leak in step.function("step")["leaks"]] == [line_of(path, "# leaks")]
 
 

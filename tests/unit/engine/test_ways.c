@@ -157,7 +157,7 @@ Test(ways, code_that_is_gone_gives_its_last_hits_and_its_memory)
     end(&fixture);
 }
 
-/* Those of functions that are called in turn are to lie in few cache lines. */
+/* The counters of functions that are called in turn are to lie in few cache lines. */
 Test(ways, counters_stand_side_by_side)
 {
     struct fixture fixture;
