@@ -448,6 +448,21 @@ void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
     give_hold(heap, locked);
 }
 
+/* May the block, which is freed, have been garbage at the mark? The line has a trail. */
+static bool was_garbage(const struct clp_heap *heap, const struct clp_heap_line *line, const struct clp_shadow_slot *slot)
+{
+    return heap->collecting && slot->born >= heap->collected && line->trail->held_by == NULL;
+}
+
+/* Is the block, which is freed, to be taken off what was alive at the mark? The line has a trail. */
+static bool unmarks(const struct clp_heap *heap, const struct clp_heap_line *line, const struct clp_shadow_slot *slot,
+                    const struct clp_heap_place *place)
+{
+    bool over = clp_heap_is_over(heap), cleared = place->unmarks && !over;
+
+    return (over || slot->born <= heap->marked) && (cleared || was_garbage(heap, line, slot));
+}
+
 /* Removes the block of the slot, which the line at `place` frees. */
 static inline void drop(struct clp_heap *heap, const void *address,
                         const struct clp_shadow_slot *slot, const struct clp_heap_place *place)
@@ -455,11 +470,11 @@ static inline void drop(struct clp_heap *heap, const void *address,
     struct clp_heap_line *line = owner_of(heap, slot);
     struct clp_heap_weight weight = add_bytes(heap, line, clp_heap_slot_bytes(slot), slot->level, -1);
 
-    if (place->unmarks && line->trail != NULL && slot->born <= heap->marked && !clp_heap_is_over(heap))
+    if (line->trail != NULL && unmarks(heap, line, slot, place))
         line->trail->at_mark -= weight.bytes;
     if (same_execution(heap, slot, place))
         line->freed_at_once += (uint64_t)weight.bytes;
-    else if (line->trail != NULL && place->function == CLP_HEAP_NOBODY)
+    else if (line->trail != NULL && place->function == CLP_HEAP_NOBODY && !was_garbage(heap, line, slot))
         note_left(heap, line, weight.bytes);
     if (line->trail != NULL)
         note_end(heap, line, &(struct clp_heap_block){address, *slot, heap->restarts});
@@ -863,7 +878,7 @@ static void forget(struct clp_heap *heap)
     heap->owner_room = heap->function_room = 0;
     heap->nobody = (struct clp_heap_line){0};
     heap->clock = (struct clp_heap_clock){0};
-    heap->progress = heap->marked = 0;
+    heap->progress = heap->marked = heap->collected = 0;
     heap->end = CLP_HEAP_RUNS;
     heap->live = heap->peak = 0;
     heap->peak_number = 0;

@@ -44,7 +44,9 @@
  * The end of the program. What it frees on its way out says nothing: the locals of main(), tasks that are cancelled,
  * handlers of atexit. So the verdicts of a program that is over are about what was alive at a mark (clp_heap_mark),
  * which is set when a function returns in which most of the progress was made, or else when the program's last line
- * has run. What no selected line has freed since a line's last call counts as alive at a mark.
+ * has run. What no selected line has freed since a line's last call counts as alive at a mark. What the collector frees
+ * the first time that it runs does not: it may have been garbage at the mark, and have waited. If somebody was found to
+ * hold the line's memory, it was none, and counts.
  *
  * Any thread may call. One lock is held for moments, and is not taken while the process has a single thread.
  * The memory is the table's own pages. */
@@ -198,6 +200,8 @@ struct clp_heap {
     enum clp_heap_end end;
     uint32_t marked;   /* the progress at the last mark */
     bool weighed;      /* the variances of lines are those at the last mark */
+    bool collecting;    /* the collector runs */
+    uint32_t collected; /* the progress when it ran last */
     int64_t live, peak;
     uint64_t peak_number;
     uint64_t seeds; /* the last seed of random numbers that a thread got; atomic, and may be set at the start */
@@ -286,6 +290,14 @@ bool clp_heap_mark(struct clp_heap *heap, enum clp_heap_end end);
 
 /* Has hardly anything happened since the last mark? */
 bool clp_heap_is_marked(const struct clp_heap *heap);
+
+/* Tells that the collector begins, or ends. To be called with the interpreter's lock. */
+static inline void clp_heap_collects(struct clp_heap *heap, bool begins)
+{
+    if (heap->collecting && !begins)
+        heap->collected = heap->progress;
+    heap->collecting = begins;
+}
 
 /* Ends the last epochs. */
 void clp_heap_finish(struct clp_heap *heap);

@@ -4,6 +4,18 @@
 #include "cpython/compat/raised.h"
 #include "engine/garbage.h"
 
+static void tell(struct clp_recorder *recorder, bool begins)
+{
+    uint64_t now = clp_clock_read(&recorder->clock);
+
+    if (begins)
+        clp_garbage_begin(&recorder->engine, clp_thread_here, now);
+    else
+        clp_garbage_end(&recorder->engine, now);
+    if (recorder->heap != NULL)
+        clp_heap_collects(recorder->heap, begins);
+}
+
 /* callback("start" or "stop", {"generation": ..}), in the thread that collects. */
 static PyObject *on_collection(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -11,13 +23,8 @@ static PyObject *on_collection(PyObject *self, PyObject *const *arguments, Py_ss
 
     if (clp_thread_here != NULL)
         clp_recorder_see_waiting(recorder, clp_thread_here);
-    uint64_t now = clp_clock_read(&recorder->clock);
-    if (count == 2 && PyUnicode_Check(arguments[0])) { /* the program may call it with anything */
-        if (PyUnicode_CompareWithASCIIString(arguments[0], "start") == 0)
-            clp_garbage_begin(&recorder->engine, clp_thread_here, now);
-        else
-            clp_garbage_end(&recorder->engine, now);
-    }
+    if (count == 2 && PyUnicode_Check(arguments[0])) /* the program may call it with anything */
+        tell(recorder, PyUnicode_CompareWithASCIIString(arguments[0], "start") == 0);
     return Py_NewRef(Py_None);
 }
 
@@ -89,6 +96,8 @@ void clp_gc_calls_leave(struct clp_recorder *recorder)
     calls->cleared = clp_gc_calls_cleared(recorder);
     calls->on = false;
     recorder->engine.collection.running = false;
+    if (recorder->heap != NULL)
+        clp_heap_collects(recorder->heap, false);
     if (place >= 0 && PyList_SetSlice(calls->list, place, place + 1, NULL) != 0)
         PyErr_Clear();
 }

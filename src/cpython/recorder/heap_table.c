@@ -202,7 +202,9 @@ void clp_heap_table_finish(struct clp_recorder *recorder)
 {
     if (recorder->with_heap == 0 || recorder->epochs.kind == CLP_EPOCHS_NONE)
         return;
-    (void)PyGC_Collect(); /* runs finalizers, and lets other threads run */
+    clp_heap_collects(recorder->heap, true); /* by now nobody may tell of collections any more (gc_calls.h) */
+    (void)PyGC_Collect();                    /* runs finalizers, and lets other threads run */
+    clp_heap_collects(recorder->heap, false);
     if (recorder->with_heap != 0)
         clp_heap_finish(recorder->heap);
 }

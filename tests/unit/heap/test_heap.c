@@ -617,6 +617,42 @@ Test(heap, what_is_freed_on_the_way_out_leaks)
     cr_expect_eq(leaks_freed_by(clears, CLP_HEAP_RETURNED, NULL), 0, "the mark is none of main()");
 }
 
+/* Function 0 keeps 500 bytes in each of 100 calls. The collector frees them after the mark, and may have seen the blocks
+ * before. */
+static size_t leaks_that_are_collected(enum clp_heap_end mark, bool seen, const char *holder)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t i = 0; i < 100; i++) {
+        clp_heap_call(&heap, 0, 1);
+        add(i, 500, at(0, 0, i));
+    }
+    if (seen) {
+        clp_heap_collects(&heap, true);
+        clp_heap_collects(&heap, false);
+        clp_heap_call(&heap, 0, 1);
+    }
+    if (holder != NULL)
+        clp_heap_note_holder(&heap, 2, holder); /* 1 is nobody */
+    clp_heap_mark(&heap, mark);
+    clp_heap_collects(&heap, true);
+    for (uint32_t i = 0; i < 100; i++)
+        drop(i, at(CLP_HEAP_NOBODY, 0, 0));
+    clp_heap_collects(&heap, false);
+    clp_heap_mark(&heap, CLP_HEAP_ENDED);
+    size_t count = leaks_found(0, NULL);
+    finish();
+    return count;
+}
+
+Test(heap, what_waited_for_the_collector_does_not_leak)
+{
+    cr_expect_eq(leaks_that_are_collected(CLP_HEAP_RETURNED, false, NULL), 0);
+    cr_expect_eq(leaks_that_are_collected(CLP_HEAP_ENDED, false, NULL), 0);
+    cr_expect_eq(leaks_that_are_collected(CLP_HEAP_RETURNED, true, NULL), 1, "it did not wait: it was held");
+    cr_expect_eq(leaks_that_are_collected(CLP_HEAP_ENDED, true, NULL), 1);
+    cr_expect_eq(leaks_that_are_collected(CLP_HEAP_RETURNED, false, "a list"), 1);
+}
+
 /* A mark that is kept lacks what was allocated a little later. */
 Test(heap, what_is_alive_at_the_end_is_in_the_mark)
 {
