@@ -76,7 +76,7 @@ static struct clp_epochs_body *place_of(struct clp_epochs *epochs, const void *b
 bool clp_epochs_note_return(struct clp_epochs *epochs, const void *body)
 {
     struct clp_epochs_body *place = place_of(epochs, body);
-    uint32_t all = epochs->heap->progress, within = all - place->progress;
+    uint64_t all = epochs->heap->progress, within = all - place->progress;
 
     if (place->body != body)
         return false;

@@ -24,7 +24,7 @@ enum clp_epochs_kind {
 /* A body that runs, and the progress (heap.h) when it was entered. */
 struct clp_epochs_body {
     const void *body; /* its identity: the frame, or the activation (engine_state.h); NULL: none */
-    uint32_t progress;
+    uint64_t progress;
 };
 
 struct clp_epochs {
@@ -38,7 +38,7 @@ struct clp_epochs {
     const struct clp_clock *clock; /* borrowed, likewise */
     /* The bodies that run longest: a hash table in which the first comer has the place until it returns. */
     struct clp_epochs_body bodies[CLP_EPOCHS_BODIES];
-    uint32_t next_look; /* when this progress is made, it is time to look for leaks .. */
+    uint64_t next_look; /* when this progress is made, it is time to look for leaks .. */
     bool due;           /* .. which the caller does then */
 };
 

@@ -224,6 +224,18 @@ static void join_clock(struct clp_heap_clock *clock)
     clock->stride *= 2;
 }
 
+static void halve_born(void *data, struct clp_shadow_slot *slot)
+{
+    (void)data;
+    slot->born /= 2;
+}
+
+static void shift_born(struct clp_heap *heap)
+{
+    heap->born_shift++;
+    clp_shadow_walk(&heap->shadow, halve_born, NULL);
+}
+
 /* Begins so many calls or ticks, of which all but the last are over. */
 static void begin_calls(struct clp_heap *heap, struct clp_heap_clock *clock, uint32_t count)
 {
@@ -232,6 +244,8 @@ static void begin_calls(struct clp_heap *heap, struct clp_heap_clock *clock, uin
     clock->calls += count;
     heap->progress += count;
     clock->began = heap->progress;
+    while (CLP_UNLIKELY(heap->progress >> heap->born_shift > UINT32_MAX))
+        shift_born(heap);
 }
 
 static void end_run(struct clp_heap *heap, struct clp_heap_runs *runs, int64_t live)
@@ -295,7 +309,7 @@ static inline struct clp_shadow_slot *make_room(struct clp_heap *heap, const voi
 static bool is_lasting(struct clp_heap *heap, const struct clp_heap_line *line,
                        const struct clp_shadow_slot *slot)
 {
-    return slot->stretched || slot->born < clp_heap_clock_of(heap, line)->began;
+    return slot->stretched || !clp_heap_born_since(heap, slot, clp_heap_clock_of(heap, line)->began);
 }
 
 /* Returns the slot of the line's newest block, if it was allocated in this call and is at least as large as
@@ -308,7 +322,8 @@ static struct clp_shadow_slot *find_heir(struct clp_heap *heap, const struct clp
     if (newest == NULL || newest == freed->address)
         return NULL;
     struct clp_shadow_slot *slot = clp_shadow_find(&heap->shadow, newest);
-    return slot != NULL && owner_of(heap, slot) == line && slot->born >= clp_heap_clock_of(heap, line)->began &&
+    return slot != NULL && owner_of(heap, slot) == line &&
+                   clp_heap_born_since(heap, slot, clp_heap_clock_of(heap, line)->began) &&
                    clp_heap_slot_bytes(slot) >= clp_heap_slot_bytes(&freed->slot)
                ? slot
                : NULL;
@@ -397,7 +412,7 @@ static struct clp_heap_weight weight_of(const struct clp_heap *heap, const struc
 /* Counts what no selected line frees: it may be the end of the program. */
 static void note_left(const struct clp_heap *heap, const struct clp_heap_line *line, int64_t bytes)
 {
-    uint32_t began = clp_heap_clock_of(heap, line)->began;
+    uint64_t began = clp_heap_clock_of(heap, line)->began;
 
     if (line->trail->left_at != began)
         line->trail->left = 0;
@@ -425,7 +440,7 @@ static inline struct clp_shadow_slot *add(struct clp_heap *heap, const void *add
     slot->level = place->level & 7;
     if (CLP_UNLIKELY(heap->epochs != CLP_HEAP_NO_EPOCHS)) {
         note_run(heap, line, place->execution, old != NULL ? weight_of(heap, old).bytes : 0);
-        slot->born = old != NULL ? old->born : heap->progress;
+        slot->born = old != NULL ? old->born : (uint32_t)(heap->progress >> heap->born_shift);
         if (old == NULL)
             note_birth(heap, line, address, bytes, slot);
     }
@@ -451,7 +466,7 @@ void clp_heap_add(struct clp_heap *heap, const void *address, size_t bytes,
 /* May the block, which is freed, have been garbage at the mark? The line has a trail. */
 static bool was_garbage(const struct clp_heap *heap, const struct clp_heap_line *line, const struct clp_shadow_slot *slot)
 {
-    return heap->collecting && slot->born >= heap->collected && line->trail->held_by == NULL;
+    return heap->collecting && clp_heap_born_since(heap, slot, heap->collected) && line->trail->held_by == NULL;
 }
 
 /* Is the block, which is freed, to be taken off what was alive at the mark? The line has a trail. */
@@ -460,7 +475,7 @@ static bool unmarks(const struct clp_heap *heap, const struct clp_heap_line *lin
 {
     bool over = clp_heap_is_over(heap), cleared = place->unmarks && !over;
 
-    return (over || slot->born <= heap->marked) && (cleared || was_garbage(heap, line, slot));
+    return (over || slot->born <= heap->marked >> heap->born_shift) && (cleared || was_garbage(heap, line, slot));
 }
 
 /* Removes the block of the slot, which the line at `place` frees. */
@@ -879,6 +894,7 @@ static void forget(struct clp_heap *heap)
     heap->nobody = (struct clp_heap_line){0};
     heap->clock = (struct clp_heap_clock){0};
     heap->progress = heap->marked = heap->collected = 0;
+    heap->born_shift = 0;
     heap->end = CLP_HEAP_RUNS;
     heap->live = heap->peak = 0;
     heap->peak_number = 0;

@@ -39,7 +39,7 @@
  * runs within a single call. When there are CLP_LEAKS_MOST_EPOCHS of them, every two are joined to one.
  *
  * Progress is the number of all calls, ticks and such executions so far. Each block has the progress at which it was
- * allocated, and each clock that of the ends of its epochs.
+ * allocated, and each clock that of the ends of its epochs. After 2^32 calls blocks have it in steps of two, then of four.
  *
  * The end of the program. What it frees on its way out says nothing: the locals of main(), tasks that are cancelled,
  * handlers of atexit. So the verdicts of a program that is over are about what was alive at a mark (clp_heap_mark),
@@ -107,8 +107,8 @@ struct clp_heap_block {
 struct clp_heap_clock {
     uint64_t calls, stride;
     size_t epochs;  /* that have ended */
-    uint32_t began; /* the progress when the present call or tick began */
-    uint32_t at[CLP_LEAKS_MOST_EPOCHS + 1]; /* the progress at the start, and at the end of each epoch */
+    uint64_t began; /* the progress when the present call or tick began */
+    uint64_t at[CLP_LEAKS_MOST_EPOCHS + 1]; /* the progress at the start, and at the end of each epoch */
 };
 
 /* A line of a function that is called seldom. Its clock counts executions that allocated a chosen block. */
@@ -136,7 +136,7 @@ struct clp_heap_trail {
     struct clp_heap_runs *runs; /* NULL: its function was called often when it first allocated */
     int64_t stretched, lost;
     int64_t left;      /* bytes that no selected line has freed in the call that began at .. */
-    uint32_t left_at;  /* .. this progress */
+    uint64_t left_at;  /* .. this progress */
     int64_t at_mark;   /* bytes that were alive at the last mark */
     char *held_by;     /* who held the line's memory when it was searched for last (cpython/memory/holders.h), or NULL */
     double variance;   /* of the estimate of the bytes that are alive; set when a verdict is made */
@@ -196,12 +196,13 @@ struct clp_heap {
     size_t function_room;
     struct clp_heap_line nobody;
     struct clp_heap_clock clock;
-    uint32_t progress;
+    uint64_t progress;
+    uint32_t born_shift; /* a slot's `born` is the progress, shifted right so far that it fits */
     enum clp_heap_end end;
-    uint32_t marked;   /* the progress at the last mark */
+    uint64_t marked;   /* the progress at the last mark */
     bool weighed;      /* the variances of lines are those at the last mark */
     bool collecting;    /* the collector runs */
-    uint32_t collected; /* the progress when it ran last */
+    uint64_t collected; /* the progress when it ran last */
     int64_t live, peak;
     uint64_t peak_number;
     uint64_t seeds; /* the last seed of random numbers that a thread got; atomic, and may be set at the start */
@@ -299,6 +300,12 @@ static inline void clp_heap_collects(struct clp_heap *heap, bool begins)
     heap->collecting = begins;
 }
 
+/* Was the block allocated at this progress, or later? */
+static inline bool clp_heap_born_since(const struct clp_heap *heap, const struct clp_shadow_slot *slot, uint64_t progress)
+{
+    return slot->born >= progress >> heap->born_shift;
+}
+
 /* Ends the last epochs. */
 void clp_heap_finish(struct clp_heap *heap);
 
@@ -315,7 +322,7 @@ static inline bool clp_heap_is_over(const struct clp_heap *heap)
 }
 
 /* The progress, or that at the mark if the program is over. */
-static inline uint32_t clp_heap_progress(const struct clp_heap *heap)
+static inline uint64_t clp_heap_progress(const struct clp_heap *heap)
 {
     return clp_heap_is_over(heap) ? heap->marked : heap->progress;
 }

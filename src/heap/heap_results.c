@@ -148,7 +148,7 @@ struct unjudged {
 };
 
 /* Adds the block to the variance of its line's estimate: (1 - p) / p^2 of its bytes squared (Horvitz and Thompson). */
-static void add_variance(void *data, const struct clp_shadow_slot *slot)
+static void add_variance(void *data, struct clp_shadow_slot *slot)
 {
     const struct clp_heap *heap = data;
     struct clp_heap_trail *trail = heap->owners[clp_heap_slot_owner(slot)]->trail;
@@ -176,7 +176,7 @@ static void find_variances(struct clp_heap *heap)
  * call to its last, it has loaded what is to stay. */
 static bool goes_on(const struct clp_heap *heap, const struct past *past)
 {
-    uint32_t last = past->clock->began, first = past->clock->at[0], now = clp_heap_progress(heap);
+    uint64_t last = past->clock->began, first = past->clock->at[0], now = clp_heap_progress(heap);
 
     return heap->epochs == CLP_HEAP_BY_ONE || now <= last || now - last < 2 * (last - first);
 }

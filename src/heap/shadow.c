@@ -123,14 +123,14 @@ void clp_shadow_empty(struct clp_shadow *shadow)
 }
 
 struct visit {
-    void (*act)(void *data, const struct clp_shadow_slot *slot);
+    void (*act)(void *data, struct clp_shadow_slot *slot);
     void *data;
 };
 
 static void visit_leaf(void *data, uintptr_t *entry)
 {
     const struct visit *visit = data;
-    const struct clp_shadow_slot *slots = clp_shadow_slot_in(*entry, 0);
+    struct clp_shadow_slot *slots = clp_shadow_slot_in(*entry, 0);
 
     for (size_t i = 0; i < CLP_SHADOW_SLOTS; i++)
         if (slots[i].owned != 0)
@@ -138,7 +138,7 @@ static void visit_leaf(void *data, uintptr_t *entry)
 }
 
 void clp_shadow_walk(const struct clp_shadow *shadow,
-                     void (*act)(void *data, const struct clp_shadow_slot *slot), void *data)
+                     void (*act)(void *data, struct clp_shadow_slot *slot), void *data)
 {
     struct visit visit = {act, data};
 

@@ -67,9 +67,9 @@ bool clp_shadow_make(struct clp_shadow *shadow, uint64_t address);
 /* Keeps the leaf of this entry, which became empty, for later use. */
 void clp_shadow_recycle(struct clp_shadow *shadow, uintptr_t *entry);
 
-/* Calls act(data, slot) for each slot in use. */
+/* Calls act(data, slot) for each slot in use. It may change all but `owned`. */
 void clp_shadow_walk(const struct clp_shadow *shadow,
-                     void (*act)(void *data, const struct clp_shadow_slot *slot), void *data);
+                     void (*act)(void *data, struct clp_shadow_slot *slot), void *data);
 
 /* ---- the way to a slot ---- */
 

@@ -42,7 +42,7 @@ static uint32_t epoch_of(const struct search *search, uint32_t leak, const struc
         clp_heap_clock_of(search->heap, search->heap->owners[search->leaks[leak]->owner]);
     uint32_t epoch = 0;
 
-    while (epoch < clock->epochs && (slot->stretched || slot->born >= clock->at[epoch + 1]))
+    while (epoch < clock->epochs && (slot->stretched || clp_heap_born_since(search->heap, slot, clock->at[epoch + 1])))
         epoch++;
     return epoch;
 }

@@ -174,7 +174,7 @@ struct clp_recorder {
     struct {
         uint64_t start; /* ticks */
         uint64_t used;
-        uint32_t looked, searched; /* the progress at the last look, and at the last search for holders */
+        uint64_t looked, searched; /* the progress at the last look, and at the last search for holders */
     } looks; /* for leaks (leak_looks.h), since the table of live blocks was started */
     bool watches_calls; /* epochs are told of each call; set by clp_recorder_watch_calls */
     struct clp_clock clock;

@@ -104,7 +104,7 @@ static struct {
     struct {
         const void *frame, *code;
         uint64_t calls;    /* of the code: tells bodies with the same frame apart */
-        uint32_t progress; /* when it was first seen */
+        uint64_t progress; /* when it was first seen */
     } bodies[OUTERMOST];
     size_t count;
     uint64_t restarts; /* the heap's; progress begins anew with each */
@@ -151,7 +151,7 @@ static void mark(struct clp_recorder *recorder)
 /* Does the innermost selected body free what it wants to free, rather than that a body which it called has returned? */
 static bool clears(const struct clp_recorder *recorder, const struct body *innermost)
 {
-    uint32_t all = recorder->heap->progress;
+    uint64_t all = recorder->heap->progress;
 
     for (size_t i = 0; marked.restarts == recorder->heap->restarts && i + 1 < marked.count; i++)
         if (marked.bodies[i].frame == innermost->frame && marked.bodies[i].code == innermost->code)

@@ -64,7 +64,7 @@ static int64_t live(uint32_t function, uint32_t line)
     return line_of(function, line)->live;
 }
 
-static void count_block(void *data, const struct clp_shadow_slot *slot)
+static void count_block(void *data, struct clp_shadow_slot *slot)
 {
     (void)slot;
     ++*(size_t *)data;
@@ -669,6 +669,30 @@ Test(heap, what_is_alive_at_the_end_is_in_the_mark)
     cr_expect_eq(heap.marked, 100 + 7, "calls, and executions before the eighth call");
     cr_assert_eq(leaks_found(0, &leak), 1);
     cr_expect_eq(leak.bytes, (102 - 10) * 500, "all but the warm-up");
+    finish();
+}
+
+/* A line keeps 500 bytes in each of 100 times a billion calls, and another one frees in each call what it had before. */
+Test(heap, calls_beyond_four_billions)
+{
+    start(1, CLP_HEAP_BY_CALLS);
+    for (uint32_t i = 0; i < 100; i++) {
+        clp_heap_call(&heap, 0, 1000000000);
+        add(2 * i, 500, at(0, 0, i));
+        add(2 * i + 1, 500, at(0, 1, i));
+        if (i > 0)
+            drop(2 * i - 1, at(0, 1, i));
+        clp_heap_mark(&heap, CLP_HEAP_RETURNED);
+        cr_assert(heap.marked > 95 * (uint64_t)i * 10000000);
+    }
+    cr_expect_eq(heap.progress, UINT64_C(100000000000));
+    cr_expect_eq(heap.born_shift, 5, "a hundred billions are less than 2^37");
+    const struct clp_shadow_slot *first = clp_shadow_find(&heap.shadow, address(0)),
+                                 *last = clp_shadow_find(&heap.shadow, address(198));
+    cr_expect_eq(first->born, UINT64_C(1000000000) >> 5);
+    cr_expect(!clp_heap_born_since(&heap, first, UINT64_C(2000000000)));
+    cr_expect(clp_heap_born_since(&heap, last, heap.progress));
+    cr_expect_eq(leaks_found(0, NULL), 1);
     finish();
 }
 

@@ -78,7 +78,7 @@ struct tally {
     uint64_t sum;
 };
 
-static void add_up(void *data, const struct clp_shadow_slot *slot)
+static void add_up(void *data, struct clp_shadow_slot *slot)
 {
     struct tally *tally = data;
 
