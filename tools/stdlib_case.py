@@ -6,8 +6,9 @@
 Every function of MODULE and of the LIBRARY modules is passed to `profile`. In the case `tracer` that is ckernprof's,
 in `reference` that of the reference counter, and in `bare` one that does nothing. Functions that tests define while
 they run are passed to it, too: in all three cases the test modules are compiled with `profile` as the innermost
-decorator of every def and around every lambda. HOW.json tells which tests are left out, and for which functions the
-reference uses the slow, exact counter that 3.12 and 3.13 need.
+decorator of every def and around every lambda. HOW.json tells which tests are left out, for which functions the
+reference uses the slow, exact counter that 3.12 and 3.13 need, and how many calls fewer than ROOM are to fit on the
+stack.
 
 OUT.json gets each test's outcome and the functions that were selected before the tests. OUT.json.hits gets the hits
 that the reference counted.
@@ -244,14 +245,15 @@ def dive(depth):
         return depth
 
 
-def level_stack():
-    """Makes sure that ROOM calls fit on the stack in all three cases, whatever frames are below the tests and whatever
-    a counter calls. The trace function is taken off meanwhile, because the interpreter drops one that finds no room."""
+def level_stack(fewer):
+    """Makes sure that ROOM calls, or `fewer` fewer, fit on the stack in all three cases, whatever frames are below the
+    tests and whatever a counter calls. The trace function is taken off meanwhile, because the interpreter drops one
+    that finds no room."""
     get, set = sys.getrecursionlimit, sys.setrecursionlimit
     trace = sys.gettrace()
     sys.settrace(None)
     profile(dive)  # noqa: F821
-    more = ROOM - dive(0)
+    more = ROOM - fewer - dive(0)
     sys.settrace(trace)
     set(get() + more)
     sys.getrecursionlimit = lambda: get() - more
@@ -311,7 +313,7 @@ def main():
         selected.append(identity(function))
         profile(function)  # noqa: F821
     del function
-    level_stack()
+    level_stack(how["fewer calls"])
     suite.run(outcomes)
     del suite, shaken
     gc.collect()
