@@ -156,7 +156,7 @@ def leaking(tmp_path_factory):
         {"line": 12, "bytes": 6 * MIB, "bytes_per_call": 1536.0, "bytes_per_second": 2048.5, "confidence": 0.875,
          "held_by": "app.\u202ecache<b>: dict, 1 entry"},
         {"line": 13, "bytes": MIB, "bytes_per_call": 1.0, "bytes_per_second": 0.0, "confidence": 1.0,
-         "at_end": True},
+         "per_execution": True, "at_end": True},
     ]  # fmt: skip
     other = function("quiet", 20, "def quiet():\n    pass\n", {"line": [21], "hits": [1], "time": [1], "rss": [MIB]}, 1)
     twin = {**hot, "file": "/srv/twin.py", "name": "twin", "total": 1000, "leaks": []}
@@ -176,10 +176,10 @@ def test_a_line_that_leaks_is_marked(page, leaking, keys):  # noqa: F811
     assert page.text("#name") == "Box.hot"
     first, second = marks(page)
     assert first == [
-        "12", "kept 6.00 MiB, 1.50 KiB per epoch, held by app.U+202Ecache<b>: dict, 1 entry",
-        "kept 6.00 MiB\n1.50 KiB per epoch\n2.00 KiB per second\nsure 87.5 %\n"
+        "12", "kept 6.00 MiB, 1.50 KiB per call, held by app.U+202Ecache<b>: dict, 1 entry",
+        "kept 6.00 MiB\n1.50 KiB per call\n2.00 KiB per second\nsure 87.5 %\n"
         "held by app.U+202Ecache<b>: dict, 1 entry"]  # fmt: skip
-    assert second[:2] == ["13", "kept 1.00 MiB, 1 B per epoch"]
+    assert second[:2] == ["13", "kept 1.00 MiB, 1 B per execution"]
     page.open(leaking)
     page.driver.find_elements("css selector", "#functions td button")[2].click()
     assert page.text("#name") == "twin" and marks(page) == []  # its lines have the same numbers
@@ -206,7 +206,7 @@ def test_a_mark_can_be_read_on_a_phone(page, leaking):  # noqa: F811
     with page.phone():
         page.open(leaking)
         assert page.text("#notes").startswith(
-            "Line 12 kept 6.00 MiB, 1.50 KiB per epoch, 2.00 KiB per second, sure 87.5 %, held by ")
+            "Line 12 kept 6.00 MiB, 1.50 KiB per call, 2.00 KiB per second, sure 87.5 %, held by ")
         assert page.text("#notes").endswith("sure 100.0 %, freed only at the end of the program.")
         page.click("#back")
         assert page.column("Function") == ["Box.hotleaks", "cold", "twin", "quiet"]

@@ -112,13 +112,19 @@ class _View:
         yield "Tensors outside the lines", _tensors_outside(meta), 0
         yield "Tensors of CUDA devices", TENSORS_READ[min(meta.get("tensors_read", 0), 2)], 0
 
+    def leak_rows(self, places):
+        """A list for each leak, in the order that leaks.js reads."""
+        return [[places[leak["file"], leak["line"], leak["name"]], leak["at"], leak["bytes"], leak["bytes_per_call"],
+                 leak["bytes_per_second"], leak["confidence"], leak["text"], leak.get("held_by", ""), leak["at_end"],
+                 texts.epoch(leak, self.profile.meta)] for leak in self.leaks]
+
     def functions(self):
         """The first JSON of the page: what the page needs to list the functions."""
         files, places = {}, self.places()
         rows = [m.row(files) for m in self.measures]
         return json.dumps({
             "rows": rows, "files": list(files), "whole": self.whole, "memory": self.memory,
-            "self": any(m.self for m in self.measures), "leaks": [_leak(leak, places) for leak in self.leaks],
+            "self": any(m.self for m in self.measures), "leaks": self.leak_rows(places),
             "measures": [(m.column, self.title_of(m), m.unit, m.needs, m.merge, self.page_of(m), m.about)
                          for m in measures.SHOWN],
             "hidden": texts.HIDDEN, "kinds": colours.KINDS, "nothing": "No function was profiled.",
@@ -254,12 +260,6 @@ def _exactness(meta):
 _KINDS = {"rss": "resident size", "anon": "anonymous memory", "uss": "memory of its own (uss)",
           "pss": "proportional memory (pss)", "tree": "resident size with child processes",
           "mixed": "memory of different kinds"}
-
-
-def _leak(leak, places):
-    """A leak as a list, in the order that leaks.js reads."""
-    return [places[leak["file"], leak["line"], leak["name"]], leak["at"], leak["bytes"], leak["bytes_per_call"],
-            leak["bytes_per_second"], leak["confidence"], leak["text"], leak.get("held_by", ""), leak["at_end"]]
 
 
 class _Listing:

@@ -2,7 +2,8 @@
 // Leaks: the list of the lines that leak, and their marks in the source and in the list of functions.
 "use strict";
 
-const LEAK_FUNCTION = 0, LEAK_LINE = 1, KEPT = 2, PER_EPOCH = 3, PER_SECOND = 4, SURE = 5, LEAK_TEXT = 6, HELD_BY = 7, AT_END = 8;
+const LEAK_FUNCTION = 0, LEAK_LINE = 1, KEPT = 2, PER_EPOCH = 3, PER_SECOND = 4, SURE = 5, LEAK_TEXT = 6, HELD_BY = 7, AT_END = 8,
+  EPOCH = 9;
 const leaks = profile.leaks;
 const leaksByLine = Map.groupBy(leaks, (leak) => leak[LEAK_LINE]);
 const leaksOf = (i) => leaks.filter((leak) => leak[LEAK_FUNCTION] === i);
@@ -44,7 +45,7 @@ const openLeak = (id) => open(leaks[id][LEAK_FUNCTION], leaks[id][LEAK_LINE]);
 
 // Returns what is told of a leak: what it keeps, how it grows, who holds it.
 function toldOfLeak(leak) {
-  const told = [`kept ${size(leak[KEPT])}`, `${size(leak[PER_EPOCH])} per epoch`];
+  const told = [`kept ${size(leak[KEPT])}`, `${size(leak[PER_EPOCH])} per ${leak[EPOCH]}`];
   if (leak[PER_SECOND]) told.push(`${size(leak[PER_SECOND])} per second`);
   told.push(`sure ${percent(leak[SURE], 1)} %`);
   if (leak[AT_END]) told.push("freed only at the end of the program");

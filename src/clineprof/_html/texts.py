@@ -89,3 +89,13 @@ def bar(part, most, kind):
     number (a page may forbid styles), and its heat. profile.js does the same."""
     share = min(abs(part) / most, 1) if most else 0
     return "bar %s w%d heat%d" % (kind, round(20 * share), math.ceil(4 * share))
+
+
+def epoch(leak, meta):
+    """The word for an epoch of the leak, as src/report/leak_report.c has it."""
+    told = meta.get("leak_epoch", "")
+    if leak["per_execution"]:
+        return "execution"
+    if told == "checkpoints":
+        return "checkpoint"
+    return "epoch" if told == "mixed" or re.match(r"[.\d]", told) else "call"

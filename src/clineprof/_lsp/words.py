@@ -124,19 +124,11 @@ def leaks(read, spot):
             blocks = spot.at is not None and _value(spot, "live_blocks")
             yield "kept %s, %s per %s%s, sure %.0f %%%s%s" % (
                 texts.size(leak["bytes"]), texts.size(max(0, min(leak["bytes_per_call"], leak["bytes"]))),
-                "execution" if leak["per_execution"] else _epoch(read.profile.meta),
+                texts.epoch(leak, read.profile.meta),
                 ", %s live block%s" % (texts.count(blocks), "s"[blocks == 1 :]) if blocks else "",
                 100 * leak["confidence"], "; freed only at the end of the program" if leak["at_end"] else "",
                 "; held by " + plain(leak["held_by"]) if "held_by" in leak else "",
             )  # fmt: skip
-
-
-def _epoch(meta):
-    """The word for an epoch, as src/report/leak_report.c has it."""
-    epoch = meta.get("leak_epoch", "")
-    if epoch == "checkpoints":
-        return "checkpoint"
-    return "epoch" if epoch == "mixed" or re.match(r"[.\d]", epoch) else "call"
 
 
 def broken(spot, limits):
