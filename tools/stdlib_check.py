@@ -14,8 +14,7 @@ outcome under the reference, or that set trace functions themselves, are left ou
 it is there again with objects at other addresses and with the exact counter of the reference. Other differences are
 called unsteady (they come from threads, time, or sets of objects), and their number is printed. Nor does a difference
 count that is gone where one call fewer fits on the reference's stack: its callbacks are calls, too, so near the limit
-of recursion it may be one off. Exit status: 0 all
-equal, 1 something differs, 2 nothing to run.
+of recursion it may be one off. Exit status: 0 all equal, 1 something differs, 2 nothing to run.
 """
 import argparse
 import concurrent.futures

@@ -199,8 +199,8 @@ struct clp_heap {
     uint64_t progress;
     uint32_t born_shift; /* a slot's `born` is the progress, shifted right so far that it fits */
     enum clp_heap_end end;
-    uint64_t marked;   /* the progress at the last mark */
-    bool weighed;      /* the variances of lines are those at the last mark */
+    uint64_t marked;    /* the progress at the last mark */
+    bool weighed;       /* the variances of lines are those at the last mark */
     bool collecting;    /* the collector runs */
     uint64_t collected; /* the progress when it ran last */
     int64_t live, peak;

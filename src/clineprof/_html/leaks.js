@@ -2,8 +2,8 @@
 // Leaks: the list of the lines that leak, and their marks in the source and in the list of functions.
 "use strict";
 
-const LEAK_FUNCTION = 0, LEAK_LINE = 1, KEPT = 2, PER_EPOCH = 3, PER_SECOND = 4, SURE = 5, LEAK_TEXT = 6, HELD_BY = 7, AT_END = 8,
-  EPOCH = 9;
+const LEAK_FUNCTION = 0, LEAK_LINE = 1, KEPT = 2, PER_EPOCH = 3, PER_SECOND = 4, SURE = 5,
+  LEAK_TEXT = 6, HELD_BY = 7, AT_END = 8, EPOCH = 9;
 const leaks = profile.leaks;
 const leaksByLine = Map.groupBy(leaks, (leak) => leak[LEAK_LINE]);
 const leaksOf = (i) => leaks.filter((leak) => leak[LEAK_FUNCTION] === i);

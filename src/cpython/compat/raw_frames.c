@@ -26,7 +26,8 @@
 
 #define PART(name) offsetof(struct _PyInterpreterFrame, name)
 #define FITS(name) (PART(name) + sizeof((struct _PyInterpreterFrame *)0)->name <= CLP_RAW_FRAME_BYTES)
-_Static_assert(FITS(CODE) && FITS(previous) && FITS(frame_obj) && FITS(INSTRUCTION) && FITS(owner), "all is in a frame's first bytes");
+_Static_assert(FITS(CODE) && FITS(previous) && FITS(frame_obj) && FITS(INSTRUCTION) && FITS(owner),
+               "all is in a frame's first bytes");
 
 /* The list's head is read without its lock. New threads come first, and each is whole before. */
 const PyThreadState *clp_raw_first_thread(PyInterpreterState *interpreter)
