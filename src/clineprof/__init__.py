@@ -52,7 +52,10 @@ def __getattr__(name):
     # import finds submodules by itself, after this error; the interpreter uses name and obj to suggest a similar name
     error = AttributeError("module 'clineprof' has no attribute %r" % name)
     error.name, error.obj = name, __import__("sys").modules[__name__]
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # its traceback holds this frame and those of all callers
 
 
 def _listen():

@@ -110,6 +110,7 @@ NAMES = [
     "classes",
     "copies",
     "collected",
+    "modules",
 ]
 
 
@@ -508,3 +509,26 @@ print(clineprof.Profiler(tracer={tracer!r}, memory=False).running)
 """)
     ended = run_python(["it.py"], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
     assert (ended.err, ended.out) == ("", "Stop()\nStop()\nTrue\n")
+
+
+STACKS = """\
+import gc, weakref
+from clineprof._attach.window import _stacks
+
+class Held:
+    pass
+
+def holds():
+    held = Held()
+    print([name for name, _ in _stacks()])
+    return weakref.ref(held)
+
+gc.disable()
+print(holds()() is None)
+"""
+
+
+def test_telling_the_stacks_keeps_no_frame(script, tmp_path):
+    """As `clineprof attach` asks for them, in the midst of the program. With the collector off they die at once."""
+    ended = bare([script(STACKS)], tmp_path, env={"PYTHONPATH": str(BUILD / "python")})
+    assert (ended.out, ended.err) == ("['MainThread']\nTrue\n", "")

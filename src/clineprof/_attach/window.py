@@ -423,10 +423,10 @@ def _stacks():
     threading = sys.modules.get("threading")
     if threading is not None:
         names.update((thread.ident, thread.name) for thread in threading.enumerate())
-    here = sys._getframe()
-    for thread, frame in sys._current_frames().items():  # gevent gives threads other numbers
-        if frame is here:
-            names.setdefault(thread, "MainThread")  # all doors lead to the main thread
+    # All doors lead to the main thread. gevent gives threads other numbers. No variable here may hold this frame, which
+    # would keep the program's frames until the next collection.
+    main = [thread for thread, frame in sys._current_frames().items() if frame.f_code is _stacks.__code__]
+    names.setdefault(main[0], "MainThread")
     return [[names.get(thread, "thread %d" % thread),
              [[frame.f_code.co_filename, frame.f_lineno, _name_of(frame.f_code)] for frame in frames]]
             for thread, frames in loaded.stacks()]  # fmt: skip
