@@ -14,6 +14,7 @@ from harness import (BUILD, CKERNPROF, SANITIZED, TRACER, complaints, line_of, r
                      tried_again)
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(sys.version_info < (3, 11), reason="lines of Cython's functions are seen from Python 3.11 on"),
     pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no compiler"),
     pytest.mark.skipif(SANITIZED, reason="the compiled module takes long, and is not ours"),

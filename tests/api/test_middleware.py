@@ -17,6 +17,9 @@ from harness import BUILD, SANITIZED, TRACER, clean_environment, run_python
 import clineprof
 from clineprof import middleware
 
+# What each tracer can do to bodies in contexts is tested in test_contexts.py.
+pytestmark = pytest.mark.once
+
 KEY = "kEy-5f3c"
 ENVIRONMENT = {"PYTHONPATH": str(BUILD / "python"), "CLINEPROF_MIDDLEWARE_KEY": KEY}
 
@@ -993,7 +996,6 @@ application = clineprof.middleware.wsgi(application, format="lprof")
 """
 
 
-@pytest.mark.once
 @pytest.mark.skipif(SANITIZED, reason="times out under AddressSanitizer")
 @pytest.mark.parametrize("words", [["--workers", "2"], ["--workers", "2", "--threads", "4"],
                                    ["--workers", "1", "-k", "gevent"]], ids=" ".join)  # fmt: skip
@@ -1047,7 +1049,6 @@ application = clineprof.middleware.asgi(application, format="lprof")
 """
 
 
-@pytest.mark.once
 @pytest.mark.skipif(SANITIZED, reason="times out under AddressSanitizer")
 def test_uvicorn_and_clients_that_go_away(serve, tmp_path):
     server = serve(ASGI, "uvicorn", "--port", "PORT", "--lifespan", "off", "application:application")
@@ -1069,7 +1070,6 @@ for _ in range(20):
     assert "Traceback" not in server.text()
 
 
-@pytest.mark.once
 def test_flask(tmp_path):
     pytest.importorskip("flask", reason="flask is not installed")
     assert lines_of("""
@@ -1109,7 +1109,6 @@ print(found() == hits)
 """, tmp_path) == ["0 1 2 3  True", "404 200", "[1, 1, 4, 4] 2", "True"]
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("name", ["starlette", "fastapi"])
 def test_starlette_and_fastapi(name, tmp_path):
     pytest.importorskip(name, reason=f"{name} is not installed")

@@ -82,6 +82,7 @@ FAILING = """
 """
 
 
+@pytest.mark.slow
 def test_failed_tests_are_named_at_the_end_and_what_they_left_is_kept(project, temporary):
     folder = project(one=FAILING)
     code, out = check(folder, temporary, "--venv", sys.executable)
@@ -128,6 +129,7 @@ BUSY = """
 """
 
 
+@pytest.mark.slow
 def test_what_runs_alone_waits_for_all_others(project, temporary):
     """.. of all tracers: 3 tests of two files, twice."""
     folder = project(**{name: BUSY.replace("DONE", "12") for name in ("one", "two")})
@@ -137,6 +139,7 @@ def test_what_runs_alone_waits_for_all_others(project, temporary):
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor here")
+@pytest.mark.slow
 def test_all_processors_are_used(project, temporary):
     """Two files of tests, and two programs of C tests, of which each waits until the other runs."""
     meets = """
@@ -223,6 +226,7 @@ def test_a_run_that_tests_share_is_busy_as_it_was_made():
     assert busy == []
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_what_others_take_is_seen():
     """.. but not what this process does, nor a program that it has waited for."""

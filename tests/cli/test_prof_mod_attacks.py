@@ -9,6 +9,9 @@ import zipfile
 import pytest
 from harness import complaints, profiled, run_ckernprof, selected
 
+# Which functions are selected does not depend on the tracer; test_prof_mod.py runs with each.
+pytestmark = pytest.mark.once
+
 MODULE = """\
 def helper():
     return 3

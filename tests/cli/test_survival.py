@@ -567,6 +567,7 @@ def test_recover_that_cannot_write_says_so(script, live):
 # ---- damage ----
 
 
+@pytest.mark.once
 def test_a_cut_off_live_file_is_refused(script, live):
     """Also where a part of it ends: at some multiple of 4096."""
     run_ckernprof(["-l", script, "kill"], script.parent)
@@ -592,6 +593,7 @@ def test_a_live_file_without_its_header_says_that_nothing_was_counted(count, liv
     assert ended.err == "" and sorted(path.name for path in live.parent.iterdir()) == ["prog.py", "prog.py.lprof"]
 
 
+@pytest.mark.once
 def test_a_damaged_live_file_never_crashes_the_viewer(script, live):
     run_ckernprof(["-l", script, "kill"], script.parent)
     whole = live.read_bytes()
@@ -608,6 +610,7 @@ def test_a_damaged_live_file_never_crashes_the_viewer(script, live):
         assert len(ended.err.splitlines()) <= 1
 
 
+@pytest.mark.once
 def test_a_live_file_of_another_version_is_refused(script, live):
     run_ckernprof(["-l", script, "kill"], script.parent)
     whole = bytearray(live.read_bytes())

@@ -103,6 +103,7 @@ def handles(a):
 '''
 
 
+@pytest.mark.slow
 def test_what_is_rare_in_the_library(rewriter):
     numbers = ",\n".join(str(1000 + n) for n in range(700))
     body = "".join(f"            a = x.method({n}, key=a[{n}:x])\n" for n in range(2600))
