@@ -20,6 +20,9 @@ pytest.register_assert_rewrite("harness", "heap_truth", "leak_truth", "opened_pa
 
 import harness  # noqa: E402
 
+# The tests, as pytest has compiled them, are kept, whatever the environment says: each process would spend 15 s on them.
+sys.dont_write_bytecode, sys.pycache_prefix = False, str(harness.BUILD / "compiled")
+
 
 def pytest_configure(config):
     config.addinivalue_line(

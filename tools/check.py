@@ -361,6 +361,8 @@ def run_python(wanted, parts, results, environment):
         parts.outcomes.append(Outcome("skipped", "Python tests", "the compiler has no libasan.so to load before Python"))
         return
     package, environment = str((wanted.out / "python").absolute()), {**environment, **more}
+    # Programs that tests start write no compiled files, so that bare and profiled runs load the same.
+    subprocess.run([wanted.venv, "-m", "compileall", "-q", wanted.out / "python"], stdin=subprocess.DEVNULL)
     names = tracers(wanted.venv, package, environment)
     if not names:
         say(f"clineprof._core does not load in {wanted.venv} or has no tracer")
