@@ -42,14 +42,25 @@ def pip_wheel(folder, out, **environment):
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory):
-    """The source distribution, built by a setuptools of its own."""
-    tools, out = tmp_path_factory.mktemp("tools"), tmp_path_factory.mktemp("sdist")
+def build(tmp_path_factory):
+    """build("sdist" or "wheel", folder of the sources, folder for the result, ..): what pip runs, with a setuptools of its
+    own."""
+    tools = tmp_path_factory.mktemp("tools")
     wanted = re.search(r"setuptools>=\d+", (ROOT / "pyproject.toml").read_text())[0]
     if run([sys.executable, "-m", "pip", "install", "-q", "--target", tools, wanted]).returncode != 0:
         pytest.skip(f"{wanted} cannot be had from the package registry")
-    made = run([sys.executable, "-c", f"from setuptools import build_meta; build_meta.build_sdist({str(out)!r})"],
-               cwd=sources(tmp_path_factory.mktemp("sources")), env={**os.environ, "PYTHONPATH": str(tools)})
+
+    def call(what, folder, out, **environment):
+        code = f"from setuptools import build_meta; build_meta.build_{what}({str(out)!r})"
+        return run([sys.executable, "-c", code], cwd=folder, env={**os.environ, "PYTHONPATH": str(tools), **environment})
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def sdist(build, tmp_path_factory):
+    out = tmp_path_factory.mktemp("sdist")
+    made = build("sdist", sources(tmp_path_factory.mktemp("sources")), out)
     assert made.returncode == 0, made.stderr
     [path] = out.glob("clineprof-*.tar.gz")
     return path
@@ -169,16 +180,27 @@ def without(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("missing", [["stdio.h", "Python.h", "msgpack.h"], ["Python.h", "msgpack.h"], ["msgpack.h"],
-                                     ["zlib.h"]])
-def test_the_first_thing_that_is_missing_is_the_last_line_of_the_build(missing, without, tmp_path):
-    compiler = without(*missing)
+def last_line_of_the_build(text, missing, compiler):
+    version = "%d.%d" % sys.version_info[:2]
+    assert text.strip().splitlines()[-1].strip() == (
+        "clineprof: " + BUILD_NEEDS[missing].format(cc=compiler, python=sys.executable, version=version))
+
+
+def test_what_is_missing_is_the_last_line_of_pip(without, tmp_path):
+    compiler = without("msgpack.h")
     (tmp_path / "sources").mkdir()
     built = pip_wheel(sources(tmp_path / "sources"), tmp_path, CC=compiler)
     assert built.returncode != 0
-    told = built.stderr.partition("[end of output]")[0].strip().splitlines()[-1].strip()
-    version = "%d.%d" % sys.version_info[:2]
-    assert told == "clineprof: " + BUILD_NEEDS[missing[0]].format(cc=compiler, python=sys.executable, version=version)
+    last_line_of_the_build(built.stderr.partition("[end of output]")[0], "msgpack.h", compiler)
+
+
+@pytest.mark.parametrize("missing", [["stdio.h", "Python.h", "msgpack.h"], ["Python.h", "msgpack.h"], ["zlib.h"]])
+def test_the_first_thing_that_is_missing_is_told(missing, build, without, tmp_path):
+    compiler = without(*missing)
+    (tmp_path / "sources").mkdir()
+    built = build("wheel", sources(tmp_path / "sources"), tmp_path, CC=compiler)
+    assert built.returncode != 0
+    last_line_of_the_build(built.stderr, missing[0], compiler)
 
 
 def setup_line(python, *words):
