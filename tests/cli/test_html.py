@@ -199,6 +199,15 @@ def test_allocated_is_shown_where_it_tells_more_than_the_increment(page, tmp_pat
         assert page.column("Allocated", "source")[1:] == ["3.00 MiB", ""]
 
 
+def test_without_resident_memory_what_lives_is_shown_at_once(page, tmp_path):
+    """As with --light --heap, where no line has an increment."""
+    one = function("f", 1, "def f():\n    x = load()\n    y = 2\n", {
+        "line": [2, 3], "hits": [1, 1], "time": [100, 20], "allocated": [3 * MIB, 0], "live": [2 * MIB, 0],
+    }, 120)  # fmt: skip
+    page.open(make(tmp_path, write(tmp_path / "p", [one], tracer="light", has_memory=False, heap_interval=65536))[0])
+    assert page.column("Live", "source")[1:] == ["2.00 MiB", ""] and "Increment" not in page.titles("source")
+
+
 def test_times_that_are_estimates_say_so(page, tmp_path):
     one = function("f", 1, "def f():\n    x = 1\n    y = 2\n", {
         "line": [2, 3], "hits": [1, 1], "time": [100, 20], "self": [100, 20], "raw_self": [110, 110],

@@ -60,7 +60,7 @@ class _View:
         self.most = _most(self.measures, "total", "self", "increment")
         self.timeline = profile.timeline if self.memory else None
         self.leaks = profile.leaks if self.options["blocks"] else []
-        self.live = self.memory and profile.has_heap
+        self.live = self.options["blocks"] and profile.has_heap
         self.texts = measures.whole_texts(profile)
         self.runs = colours.runs_of((place, "\n".join(lines)) for place, lines in self._sources())
 
@@ -149,7 +149,9 @@ class _View:
     def page_of(self, measure):
         """On which screens the measure is shown, as the table of measures has it, or more often."""
         tells = (self.profile.allocated_tells if measure.column == "allocated"
-                 else measure.column == "gc" and any(m.gc for m in self.measures))  # fmt: skip
+                 else any(m.gc for m in self.measures) if measure.column == "gc"
+                 else not any(m.rss for m in self.measures) if measure.column == "live"  # there is no Increment
+                 else False)  # fmt: skip
         return min(measure.page, 1) if tells else measure.page
 
     def lines(self):
