@@ -12,7 +12,9 @@
 #include "cli/options.h"
 #include "bridge/paper.h"
 #include "cli/progress.h"
+#include "bridge/family_files.h"
 #include "bridge/reading.h"
+#include "merge.h"
 #include "bridge/console.h"
 #include "cli/overwrite.h"
 #include <errno.h>
@@ -214,32 +216,58 @@ static struct clp_compare_options options_of(const struct clp_diff_request *requ
 
 /* ---- files ---- */
 
+/* Is it the live file of the first of several processes? It stands for all of them, as in the viewer. */
+static bool leads_family(const char *path, struct clp_mem *mem)
+{
+    struct clp_family_files family;
+
+    clp_family_files_find(&family, path, mem);
+    bool leads = clp_family_files_lead(&family, path);
+    clp_family_files_clear(&family);
+    return leads;
+}
+
+/* Reads one file. False after one line of complaint, or where a part of the file was left out that a limit may be about. */
+static bool read_file(struct clp_diff *diff, char *path, struct clp_profile *profile, struct clp_progress *progress)
+{
+    struct clp_fault fault;
+
+    if (leads_family(path, diff->mem)) {
+        clp_progress_clear(progress);
+        return clp_merge_files(&path, 1, 2, profile) && (profile->left_out_count == 0 || diff->request->fail_on == NULL);
+    }
+    bool done = clp_reading_file(path, false, profile, NULL, &fault) == CLP_OK;
+    if (done && profile->left_out_count == 0)
+        return true;
+    clp_progress_clear(progress);
+    if (!done)
+        clp_reading_complain(path, &fault, diff->mem);
+    else
+        clp_reading_say_left_out(path, profile);
+    return done && diff->request->fail_on == NULL; /* a gate does not pass what it has not seen */
+}
+
 static bool read_side(struct clp_diff *diff, int side, struct clp_progress *progress)
 {
     const struct clp_diff_request *request = diff->request;
     size_t start = side == CLP_OLD ? 0 : request->counts[CLP_OLD];
     int all = (int)(request->counts[CLP_OLD] + request->counts[CLP_NEW]);
-    struct clp_fault fault = {.status = CLP_NO_MEMORY};
 
     diff->profiles[side] =
         clp_mem_alloc(diff->mem, request->counts[side], sizeof *diff->profiles[side]);
-    for (size_t i = 0; i < request->counts[side]; i++) {
-        const char *path = request->files[start + i];
-        if (diff->profiles[side] != NULL) {
-            clp_profile_init(&diff->profiles[side][i], diff->mem);
-            clp_progress_say(progress, "reading", (int)(start + i + 1), all);
-            fault.status = clp_reading_file(path, false, &diff->profiles[side][i], NULL, &fault);
-            diff->denied |= diff->profiles[side][i].denied;
-        }
-        if (fault.status == CLP_OK && diff->profiles[side][i].left_out_count == 0)
-            continue;
+    if (diff->profiles[side] == NULL) {
         clp_progress_clear(progress);
-        if (fault.status != CLP_OK) {
-            clp_reading_complain(path, &fault, diff->mem);
-            return false;
-        }
-        clp_reading_say_left_out(path, &diff->profiles[side][i]);
-        if (request->fail_on != NULL) /* a gate does not pass what it has not seen */
+        clp_console_complain(me, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < request->counts[side]; i++)
+        clp_profile_init(&diff->profiles[side][i], diff->mem);
+    for (size_t i = 0; i < request->counts[side]; i++) {
+        struct clp_profile *profile = &diff->profiles[side][i];
+        clp_progress_say(progress, "reading", (int)(start + i + 1), all);
+        bool done = read_file(diff, request->files[start + i], profile, progress);
+        diff->denied |= profile->denied;
+        if (!done)
             return false;
     }
     return true;

@@ -603,6 +603,15 @@ def test_the_first_file_of_a_killed_family_shows_and_joins_all(killed, tmp_path)
     assert told.out == f"[{sum(profile.function('work')['lines']['hits'])}]\n", told.err
 
 
+def test_a_killed_family_is_compared_as_a_whole(killed, tmp_path):
+    first, others, done = killed
+    ended = run_viewer(["diff", "--format", "json", others[-1].name, first.name], tmp_path)
+    assert ended.code == 0 and "with 8 files of its child processes" in ended.err and ended.err.count("\n") == 1
+    [work] = [function for function in json.loads(ended.out)["functions"] if function["name"] == "work"]
+    [line] = [line for line in work["lines"] if line["measures"]["hits"]["after"] == done]
+    assert line["measures"]["hits"]["before"] <= 1_000_000
+
+
 def test_the_next_run_says_how_a_killed_family_is_joined(killed, tmp_path):
     first, others, done = killed
     (tmp_path / "again.py").write_text(WORK + "work(1)\n")
