@@ -46,7 +46,8 @@ def project(tmp_path):
         (package / "__init__.py").write_text("")
         (package / "_core.py").write_text("def tracers(): return ['first', 'second']\n")
         shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests" / "cli")
-        (tmp_path / "tests" / "cli" / "harness.py").write_text("CKERNPROF = TRACER = None\n")
+        (tmp_path / "tests" / "cli" / "harness.py").write_text(
+            f"import pathlib\nBUILD = pathlib.Path({str(tmp_path / 'build')!r})\nCKERNPROF = TRACER = None\n")
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
         return tmp_path
 
