@@ -134,9 +134,9 @@ static struct clp_sampled_call *append(struct clp_stack_samples *samples, struct
     return call;
 }
 
-/* The context of a function that is called from `cell` of `parent`; NULL: there is no room for it. */
+/* The context of a function that is called from `cell` of `parent`; NULL: there is no room for it, or it is not known. */
 static struct clp_sampled_call *find_call(struct clp_stack_samples *samples, struct clp_sampled_call *parent,
-                                          uint32_t function, uint32_t cell)
+                                          uint32_t function, uint32_t cell, bool known_only)
 {
     struct clp_sampled_call **link = &parent->child;
 
@@ -144,7 +144,7 @@ static struct clp_sampled_call *find_call(struct clp_stack_samples *samples, str
         link = &(*link)->next;
     struct clp_sampled_call *call = *link;
     if (call == NULL)
-        return append(samples, parent, function, cell);
+        return known_only ? NULL : append(samples, parent, function, cell);
     *link = call->next; /* the next sample usually looks for the same */
     call->next = parent->child;
     parent->child = call;
@@ -190,35 +190,57 @@ static void add_lines(struct clp_stack_samples *samples, const struct clp_sample
     }
 }
 
-/* Adds the weight to the function and to the context in which it was called. Returns that context; NULL: there is no room. */
-static struct clp_sampled_call *add_call(struct clp_stack_samples *samples, struct clp_sampled_call *caller,
-                                         const struct clp_sampled_line *lines, size_t at, size_t count, uint64_t weight)
+/* Adds the weight of a sample in which the function's context is not known to the context of another sample. */
+static void add_to_latest(struct clp_sampled_function *function, struct clp_sampled_call *guess, uint32_t cell, uint64_t weight)
 {
-    struct clp_sampled_function *function = samples->functions[lines[at].function];
-    bool outermost = at == count - 1, again = false;
-
-    if (meet(&function->met, samples->number))
-        function->total += weight;
-    else
-        again = !outermost && calls_already(lines, at, count);
-    if (caller == NULL)
-        return NULL;
-    struct clp_sampled_call *call =
-        find_call(samples, caller->home, function->function, outermost ? CLP_NO_CELL : lines[at + 1].cell);
-    if (call != NULL)
-        *(again ? &call->again : &call->ticks) += weight;
-    return call;
+    *(function->latest != NULL ? &function->latest->ticks : &function->waiting) += weight;
+    if (guess == NULL)
+        return;
+    function->guess = guess;
+    function->guessed_cell = cell;
 }
 
-void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_sampled_line *lines, size_t count,
-                           uint64_t weight, enum clp_sampled_state state)
+static void add_to_context(struct clp_sampled_function *function, struct clp_sampled_call *call, uint64_t weight, bool again)
+{
+    *(again ? &call->again : &call->ticks) += weight;
+    call->ticks += function->waiting;
+    function->waiting = 0;
+    function->latest = call;
+}
+
+/* Adds the weight to the function and to the context in which it was called. Returns that context, or where it is not known
+ * that of another sample. NULL: there is none, or no room for it. */
+static struct clp_sampled_call *add_call(struct clp_stack_samples *samples, struct clp_sampled_call *caller,
+                                         const struct clp_sampled_stack *stack, size_t at, uint64_t weight)
+{
+    const struct clp_sampled_line *lines = stack->lines;
+    struct clp_sampled_function *function = samples->functions[lines[at].function];
+    bool outermost = at == stack->count - 1, first = meet(&function->met, samples->number);
+    bool again = !first && !outermost && calls_already(lines, at, stack->count);
+    bool left = at < stack->left, doubtful = stack->doubtful && at == 0 && !outermost;
+    uint32_t cell = outermost ? CLP_NO_CELL : lines[at + 1].cell;
+    struct clp_sampled_call *call = NULL;
+
+    if (first)
+        function->total += weight;
+    if (caller != NULL && !left)
+        call = find_call(samples, caller->home, function->function, cell, doubtful);
+    if (call != NULL)
+        add_to_context(function, call, weight, again);
+    else if (first && (left || doubtful))
+        add_to_latest(function, caller, cell, weight);
+    return call != NULL || !left ? call : function->latest;
+}
+
+void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_sampled_stack *stack, uint64_t weight,
+                           enum clp_sampled_state state)
 {
     struct clp_sampled_call *call = &samples->root;
 
     samples->number++;
-    add_lines(samples, lines, count, weight, state);
-    for (size_t at = count; at-- > 0;)
-        call = add_call(samples, call, lines, at, count, weight);
+    add_lines(samples, stack->lines, stack->count, weight, state);
+    for (size_t at = stack->count; at-- > 0;)
+        call = add_call(samples, call, stack, at, weight);
 }
 
 /* ---- settling ---- */
@@ -270,6 +292,17 @@ static struct clp_call *call_of(struct clp_engine *engine, struct clp_sampled_ca
     return call->call;
 }
 
+/* Where no sample has told for certain what called a function, the guess must do: it is right more often than not. */
+static void settle_guess(struct clp_stack_samples *samples, struct clp_sampled_function *function)
+{
+    if (function->waiting == 0 || function->guess == NULL)
+        return;
+    struct clp_sampled_call *call =
+        find_call(samples, function->guess->home, function->function, function->guessed_cell, false);
+    if (call != NULL)
+        add_to_context(function, call, 0, false);
+}
+
 static void settle_calls(struct clp_stack_samples *samples, const struct clp_thread *thread)
 {
     samples->root.call = clp_calls_root(&samples->engine->calls, thread->group);
@@ -300,8 +333,10 @@ void clp_stack_samples_settle(struct clp_stack_samples *samples, struct clp_thre
     if (samples->settled == samples->number)
         return; /* many functions may be selected between two samples */
     for (size_t i = 0; i < samples->room; i++)
-        if (samples->functions[i] != NULL)
+        if (samples->functions[i] != NULL) {
+            settle_guess(samples, samples->functions[i]);
             whole = settle_function(samples->functions[i], thread) && whole;
+        }
     settle_calls(samples, thread);
     if (whole)
         samples->settled = samples->number;

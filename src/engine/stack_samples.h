@@ -23,6 +23,14 @@ struct clp_sampled_line {
     uint32_t function, cell;
 };
 
+/* What was found on a stack, the innermost line first. */
+struct clp_sampled_stack {
+    const struct clp_sampled_line *lines; /* borrowed */
+    size_t count;
+    size_t left;   /* of so many, the innermost ones, it is not known who called them */
+    bool doubtful; /* the caller of the innermost one counts only if it is one already */
+};
+
 /* What samples have given a line since that was moved last. Ticks. */
 struct clp_line_samples {
     uint64_t self;    /* waiting included */
@@ -38,6 +46,10 @@ struct clp_sampled_function {
     uint32_t function, line_count;
     uint64_t total;
     uint64_t met;
+    struct clp_sampled_call *latest; /* the context of the last sample of which that is known */
+    uint64_t waiting;                /* weight of samples before the first such one */
+    struct clp_sampled_call *guess;  /* what seems to have called it, in the last of these samples; NULL: nothing does */
+    uint32_t guessed_cell;           /* the line of that */
     struct clp_line_samples lines[];
 };
 
@@ -91,10 +103,10 @@ enum clp_sampled_state {
     CLP_SAMPLED_STILL, /* nor since the sample before: all the time is the line's for certain */
 };
 
-/* Adds a sample, with the innermost line first; all functions must have been made. Nothing is allocated from the engine.
- */
-void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_sampled_line *lines, size_t count,
-                           uint64_t weight, enum clp_sampled_state state);
+/* Adds a sample; all functions must have been made. Nothing is allocated from the engine. Where the caller of a function is not
+ * known, the one counts that called it at the last sample of which that is known: so callers have their shares. */
+void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_sampled_stack *stack, uint64_t weight,
+                           enum clp_sampled_state state);
 
 /* Moves what has come together since the last time into the thread's blocks and into the tree of calls: self and nested
  * time, waiting, totals of functions, ticks of calls, and squares where blocks have CLP_PART_LIGHT. Where memory runs out

@@ -19,6 +19,7 @@
 #define STACK_BYTES ((size_t)256 * 1024)
 #endif
 #define CLOSE_RANGE_OWN 2u /* CLOSE_RANGE_UNSHARE, which older headers do not have */
+#define UNLISTED_YIELDS 10000
 #define LOCK_SPINS 100
 #define LOCK_YIELDS 5000000
 
@@ -72,6 +73,7 @@ static void *helper_main(void *data)
     struct clp_helper *helper = data;
     struct timespec next;
 
+    helper->number = (int)syscall(SYS_gettid);
     if (helper->own_files)
         take_own_files();
     if (helper->punctual)
@@ -141,6 +143,13 @@ int clp_helper_start(struct clp_helper *helper)
     return error;
 }
 
+/* The system lists a thread for some microseconds after it was joined, so os.fork() might warn of it. */
+static void wait_until_unlisted(int number)
+{
+    for (int i = 0; i < UNLISTED_YIELDS && syscall(SYS_tgkill, getpid(), number, 0) == 0; i++)
+        sched_yield();
+}
+
 void clp_helper_stop(struct clp_helper *helper)
 {
     if (!helper->running)
@@ -150,6 +159,7 @@ void clp_helper_stop(struct clp_helper *helper)
     pthread_cond_signal(&helper->wake);
     pthread_mutex_unlock(&helper->lock);
     pthread_join(helper->thread, NULL);
+    wait_until_unlisted(helper->number);
     helper->running = false;
 }
 

@@ -40,6 +40,7 @@ struct clp_helper {
     void *stack;
     size_t stack_bytes;
     pthread_t thread;
+    int number; /* the system's */
     pthread_mutex_t lock, busy;
     pthread_cond_t wake;
     bool ready, running, stop;
@@ -48,7 +49,8 @@ struct clp_helper {
 /* Starts the thread, or starts it again; the first work comes after one interval. 0 or errno. */
 int clp_helper_start(struct clp_helper *helper);
 
-/* Ends it; work that is under way is completed. Nothing happens when none runs. */
+/* Ends it; work that is under way is completed. The system counts it among the process's threads no more. Nothing happens
+ * when none runs. */
 void clp_helper_stop(struct clp_helper *helper);
 
 /* Between the two no work begins, and none is under way. */

@@ -240,6 +240,28 @@ def test_callers_are_told_by_samples(tmp_path):
     steady(edges["long"].time > 2 * edges["often"].time, edges)
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="frames do not say which of them runs")
+@tried_again
+def test_no_caller_is_made_up_where_short_calls_follow_each_other(tmp_path):
+    profile = made(tmp_path, """
+    def c(): return 1
+    def d(): return 2
+    def a():
+        return c()
+    def b():
+        return d()
+    def main():
+        for _ in range(2_000_000):
+            a(); b()
+    main()
+    """, "-p", "prog.py", *LIGHT)
+    true = {("<module>", "main"), ("main", "a"), ("main", "b"), ("a", "c"), ("b", "d"), (None, "<module>")}
+    calls = {(edge.caller and edge.caller.name, edge.callee.name): edge.calls for edge in profile.edges}
+    assert true <= calls.keys() and sum(calls.values()) == 8_000_002
+    wrong = sum(calls[edge] for edge in calls.keys() - true)
+    steady(wrong < 0.05 * 4_000_000, calls)  # of the calls of c and d
+
+
 @tried_again
 def test_children_and_forks(tmp_path):
     profile = made(tmp_path, """

@@ -24,9 +24,17 @@
 /* References on a frame may have marks in the lowest bits since 3.14. */
 #define MARKS (CLP_SINCE(14) ? (uintptr_t)7 : (uintptr_t)0)
 
+/* Where a frame says that it is left, or that it runs. */
+#if CLP_SINCE(14)
+#define SIGN f_funcobj
+#else
+#define SIGN stacktop
+#endif
+
 #define PART(name) offsetof(struct _PyInterpreterFrame, name)
 #define FITS(name) (PART(name) + sizeof((struct _PyInterpreterFrame *)0)->name <= CLP_RAW_FRAME_BYTES)
-_Static_assert(FITS(CODE) && FITS(previous) && FITS(frame_obj) && FITS(INSTRUCTION) && FITS(owner),
+_Static_assert(FITS(CODE) && FITS(previous) && FITS(frame_obj) && FITS(INSTRUCTION) && FITS(owner) &&
+                   FITS(SIGN),
                "all is in a frame's first bytes");
 
 /* The list's head is read without its lock. New threads come first, and each is whole before. */
@@ -75,13 +83,40 @@ void clp_raw_thread_get(const PyThreadState *address, const PyThreadState *copy,
 }
 
 /* Since 3.12 each call of the interpreter's loop begins with a frame that the loop has for itself. */
-static bool is_outermost(const char *copy)
+static bool is_entry(const char *copy)
 {
-    char owner = copy[PART(owner)];
 #if CLP_SINCE(12)
-    return owner > FRAME_OWNED_BY_FRAME_OBJECT;
+    return copy[PART(owner)] > FRAME_OWNED_BY_FRAME_OBJECT;
 #else
-    return copy[PART(is_entry)] != 0 && owner != FRAME_OWNED_BY_GENERATOR;
+    return copy[PART(is_entry)] != 0;
+#endif
+}
+
+/* Until 3.13 a frame knows the height of its stack while another one runs that it has called. (_PyFrame_SetStackPointer) */
+static bool is_running(const char *copy)
+{
+#if CLP_SINCE(14)
+    (void)copy;
+    return false;
+#else
+    int height;
+
+    memcpy(&height, copy + PART(stacktop), sizeof height);
+    return height < 0;
+#endif
+}
+
+/* Since 3.14 the end of a body takes the function out of its frame. (_PyFrame_ClearExceptCode) */
+static bool is_left(const char *copy)
+{
+#if CLP_SINCE(14)
+    uintptr_t function;
+
+    memcpy(&function, copy + PART(f_funcobj), sizeof function);
+    return (function & ~MARKS) == 0;
+#else
+    (void)copy;
+    return false;
 #endif
 }
 
@@ -99,7 +134,30 @@ void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)
     memcpy(&frame->object, copy + PART(frame_obj), sizeof frame->object);
     memcpy(&frame->instruction, copy + PART(INSTRUCTION), sizeof frame->instruction);
     frame->code = (const void *)(code & ~MARKS);
-    frame->outermost = is_outermost(copy);
+    frame->entry = is_entry(copy);
+    frame->outermost = frame->entry && copy[PART(owner)] != FRAME_OWNED_BY_GENERATOR;
+    frame->runs = is_running(copy);
+    frame->left = is_left(copy);
+}
+
+/* A frame that runs has called none of the frames before it, unless C code did. Where none runs, either the first one has
+ * called a function, or its caller is just making another frame in its place. */
+size_t clp_raw_frames_left(const struct clp_raw_frame *frames, size_t count, bool *doubtful)
+{
+    size_t left = 0;
+
+    *doubtful = !CLP_SINCE(14);
+    while (left < count && frames[left].left)
+        left++;
+    for (size_t i = left; i < count; i++) {
+        if (frames[i].runs) {
+            left = i;
+            *doubtful = false;
+        }
+        if (frames[i].entry)
+            break;
+    }
+    return left;
 }
 
 bool clp_raw_frame_begun(const void *at, struct clp_raw_frame *frame)
@@ -139,6 +197,14 @@ void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame)
 {
     (void)copy;
     memset(frame, 0, sizeof *frame);
+}
+
+size_t clp_raw_frames_left(const struct clp_raw_frame *frames, size_t count, bool *doubtful)
+{
+    (void)frames;
+    (void)count;
+    *doubtful = false;
+    return 0;
 }
 
 bool clp_raw_frame_begun(const void *at, struct clp_raw_frame *frame)

@@ -30,6 +30,9 @@ struct clp_raw_frame {
     const void *object;      /* its frame object; NULL: it has none */
     const char *instruction; /* which runs, or has called */
     bool outermost;          /* a thread's first frame is like this, but no frame of a generator that is suspended */
+    bool entry;              /* C code has called it, or it is the interpreter's own between C code and Python code */
+    bool runs;               /* it has called no Python function itself, as C code may have; never since 3.14 */
+    bool left;               /* since 3.14: its body has ended */
 };
 
 #define CLP_RAW_FRAME_BYTES 80
@@ -49,6 +52,11 @@ void clp_raw_thread_get(const PyThreadState *address, const PyThreadState *copy,
 
 /* `copy` holds the first CLP_RAW_FRAME_BYTES of a frame. */
 void clp_raw_frame_get(const char *copy, struct clp_raw_frame *frame);
+
+/* `frames` were copied a moment after the address of the first one was read, the innermost first. Returns how many of them
+ * the thread had left by then: each frame behind these was called by the next one. *doubtful: perhaps it had left the first
+ * one, though 0 is returned. */
+size_t clp_raw_frames_left(const struct clp_raw_frame *frames, size_t count, bool *doubtful);
 
 /* The frame that this object stands for. */
 const void *clp_raw_frame_of(const PyFrameObject *object);

@@ -68,12 +68,26 @@ static bool copy_frame(struct clp_stack_reader *reader, const char *from, char *
 
 /* ---- a stack ---- */
 
+/* Adds a page to those that will be read, in ascending order. */
+static void add_page(struct clp_stack_reader *reader, const char *page)
+{
+    size_t at = reader->page_count;
+
+    for (size_t i = 0; i < reader->page_count; i++)
+        if (reader->pages[i] == page)
+            return;
+    for (; at > 0 && reader->pages[at - 1] > page; at--)
+        reader->pages[at] = reader->pages[at - 1];
+    reader->pages[at] = page;
+    reader->page_count++;
+}
+
 /* Reads the address of the innermost frame and, with the same call, the pages where frames should be: where they were at
- * the last read, and the end of the stack of frames. */
+ * the last read, and the end of the stack of frames. Pages that lie side by side are one part, so that frames on both sides
+ * of a seam are copied within some nanoseconds. */
 static bool read_together(struct clp_stack_reader *reader, const struct clp_raw_thread *thread,
                           const struct clp_stack_hint *hint, const char **innermost)
 {
-    const char *top = page_of(thread->top - 1);
     const void *place;
     struct clp_peek_part parts[HINTS + 3] = {
         {thread->frame_at, innermost, sizeof *innermost},
@@ -82,15 +96,19 @@ static bool read_together(struct clp_stack_reader *reader, const struct clp_raw_
     size_t count = 2;
 
     reader->page_count = reader->latest = 0;
-    for (size_t i = 0; i <= HINTS; i++) {
-        const char *page = i == 0 ? top : hint->pages[i - 1];
-        if (page == NULL || (i != 0 && page == top))
-            continue;
-        parts[count] = (struct clp_peek_part){page, reader->copies[count - 2], CLP_STACK_PAGE};
-        reader->pages[count++ - 2] = page;
+    add_page(reader, page_of(thread->top - 1));
+    for (size_t i = 0; i < HINTS && hint->pages[i] != NULL; i++)
+        add_page(reader, hint->pages[i]);
+    for (size_t i = 0; i < reader->page_count; i++) {
+        if (i != 0 && reader->pages[i] == reader->pages[i - 1] + CLP_STACK_PAGE)
+            parts[count - 1].bytes += CLP_STACK_PAGE;
+        else
+            parts[count++] = (struct clp_peek_part){reader->pages[i], reader->copies[i], CLP_STACK_PAGE};
     }
     size_t whole = clp_peek_read(&reader->peek, parts, count);
-    reader->page_count = whole > 2 ? whole - 2 : 0;
+    reader->page_count = 0;
+    for (size_t i = 2; i < whole; i++)
+        reader->page_count += parts[i].bytes / CLP_STACK_PAGE;
     return whole >= 2 && place == thread->place;
 }
 
@@ -119,6 +137,7 @@ static bool follow(struct clp_stack_reader *reader, const char *frame, struct cl
         clp_raw_frame_get(copy, into);
         frame = into->previous;
     }
+    stack->left = clp_raw_frames_left(stack->frames, stack->count, &stack->doubtful);
     stack->cut = frame != NULL;
     return stack->cut || stack->count == 0 || stack->frames[stack->count - 1].outermost;
 }

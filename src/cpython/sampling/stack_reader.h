@@ -5,7 +5,9 @@
  *
  * The threads run meanwhile. The frames that the first of the two calls has found are read within less than a microsecond,
  * so they are the stack at one moment or, seldom, parts of two: each code object and each instruction must be looked up
- * in what is known of the code, and left out where it does not fit. */
+ * in what is known of the code, and left out where it does not fit. The address of the innermost frame is read some
+ * 0.3 us before the frames. A short call is over by then: its frame still says which code ran, but what it seems to have
+ * been called by may be another function, called in the meantime. So frames that were left are told apart. */
 #ifndef CLP_STACK_READER_H
 #define CLP_STACK_READER_H
 
@@ -23,6 +25,8 @@ struct clp_stack_hint {
 
 struct clp_stack {
     size_t count;
+    size_t left; /* how many of the innermost ones the thread had left when they were read: who called them is not known */
+    bool doubtful; /* perhaps it had left the first one */
     bool cut;
     struct clp_raw_frame frames[CLP_STACK_MOST]; /* the innermost first, with those that run no Python code */
 };

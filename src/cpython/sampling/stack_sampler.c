@@ -42,34 +42,38 @@ static struct clp_sampled_thread *known_thread(struct clp_stack_sampler *sampler
     return known;
 }
 
-/* The lines of selected functions on the stack that was read. A frame that does not fit is left out. */
-static size_t find_lines(struct clp_stack_sampler *sampler, bool *fits)
+/* Finds the lines of selected functions on the stack that was read. A frame that does not fit is left out; then the result
+ * is false. */
+static bool find_lines(struct clp_stack_sampler *sampler, struct clp_sampled_stack *found)
 {
     const struct clp_stack *stack = &sampler->room->reader.stack;
-    size_t count = 0;
+    bool fit = true;
 
-    *fits = true;
+    *found = (struct clp_sampled_stack){.lines = sampler->room->lines};
     for (size_t i = 0; i < stack->count; i++) {
         enum clp_sampled_place place =
-            clp_sampled_codes_find(&sampler->codes, &stack->frames[i], &sampler->room->lines[count]);
-        count += place == CLP_SAMPLED_LINE;
-        *fits &= place != CLP_SAMPLED_WRONG;
+            clp_sampled_codes_find(&sampler->codes, &stack->frames[i], &sampler->room->lines[found->count]);
+        found->doubtful |= place == CLP_SAMPLED_LINE && i == 0 && stack->doubtful;
+        found->left += place == CLP_SAMPLED_LINE && i < stack->left;
+        found->count += place == CLP_SAMPLED_LINE;
+        fit &= place != CLP_SAMPLED_WRONG;
     }
-    return count;
+    return fit;
 }
 
-/* Reads the stack. Returns how many selected functions are on it; SIZE_MAX: it cannot be read this time. */
-static size_t read_lines(struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw,
-                         struct clp_stack_hint *hint)
+/* Reads the stack, and finds the lines of selected functions on it. False: it cannot be read this time. */
+static bool read_lines(struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw, struct clp_stack_hint *hint,
+                       struct clp_sampled_stack *found)
 {
-    size_t count = SIZE_MAX;
-    bool fits = false;
+    bool whole = false, fit = false;
 
-    for (int tries = 0; tries < TRIES && !fits; tries++) {
-        if (clp_stack_reader_read(&sampler->room->reader, raw, hint))
-            count = find_lines(sampler, &fits);
+    for (int tries = 0; tries < TRIES && !fit; tries++) {
+        if (!clp_stack_reader_read(&sampler->room->reader, raw, hint))
+            continue;
+        fit = find_lines(sampler, found);
+        whole = true;
     }
-    return count;
+    return whole;
 }
 
 /* A thread that has the interpreter's lock runs. Another one runs C code if its processor time has gone on while its stack
@@ -89,23 +93,22 @@ static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_ra
 {
     struct clp_sampled_thread *known = known_thread(sampler, raw);
     uint64_t used = clp_thread_cpu_nanos_of((int)raw->number);
+    struct clp_sampled_stack found;
 
     if (known->idle == sampler->changes && !raw->holds_lock && used != 0 && known->used == used) {
         known->at = now; /* it has not run since, so it is where it was */
         return;
     }
-    size_t count = read_lines(sampler, raw, &known->hint);
-    if (count == SIZE_MAX) { /* the next sample counts for this one, too */
+    if (!read_lines(sampler, raw, &known->hint, &found)) { /* the next sample counts for this one, too */
         sampler->dropped++;
         return;
     }
-    if (count != 0) {
+    if (found.count != 0) {
         uint64_t weight = now - known->at;
-        clp_stack_samples_add(&sampler->samples, sampler->room->lines, count, weight,
-                              state_of(sampler, raw, known, used, weight));
+        clp_stack_samples_add(&sampler->samples, &found, weight, state_of(sampler, raw, known, used, weight));
         sampler->taken++;
     }
-    known->idle = count == 0 ? sampler->changes : 0;
+    known->idle = found.count == 0 ? sampler->changes : 0;
     known->at = now;
     known->used = used;
 }

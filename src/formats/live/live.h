@@ -23,7 +23,7 @@
 #include "engine/threads.h"
 
 #define CLP_LIVE_MAGIC "\x7f" "CLPLIVE"
-#define CLP_LIVE_VERSION 25
+#define CLP_LIVE_VERSION 26
 #define CLP_LIVE_BYTE_ORDER 0x01020304u
 
 /* The head of the file. Its texts end in a 0. */

@@ -51,10 +51,15 @@ static void end(struct fixture *fixture)
     test_mem_check_empty(&fixture->test);
 }
 
+#define STACK(...)                                                                                         \
+    (const struct clp_sampled_stack)                                                                       \
+    {                                                                                                      \
+        .lines = (const struct clp_sampled_line[]){__VA_ARGS__},                                           \
+        .count = sizeof((const struct clp_sampled_line[]){__VA_ARGS__}) / sizeof(struct clp_sampled_line), \
+    }
+
 #define ADD(fixture, weight, waits, ...)                                                                   \
-    clp_stack_samples_add(&(fixture)->samples, (const struct clp_sampled_line[]){__VA_ARGS__},             \
-                          sizeof((const struct clp_sampled_line[]){__VA_ARGS__}) / sizeof(struct clp_sampled_line), \
-                          weight, waits)
+    clp_stack_samples_add(&(fixture)->samples, &STACK(__VA_ARGS__), weight, waits)
 
 static void settle(struct fixture *fixture)
 {
@@ -117,6 +122,69 @@ Test(stack_samples, contexts_are_told_apart)
     cr_expect_eq(counts_of(&fixture, 1, (struct clp_sampled_line[]){{G, 1}}).ticks, 100);
     cr_expect_eq(counts_of(&fixture, 1, (struct clp_sampled_line[]){{G, 2}}).ticks, 1000);
     cr_expect_eq(clp_calls_find(&fixture.engine.calls, clp_calls_root(&fixture.engine.calls, 0), 0, G)->counts.ticks, 10);
+    end(&fixture);
+}
+
+static uint64_t calls_from(struct fixture *fixture, uint32_t line)
+{
+    return counts_of(fixture, 1, (struct clp_sampled_line[]){{G, line}}).ticks;
+}
+
+/* Of what a thread had left, the caller is the one of the next sample, and then of the last one, of which it is known. */
+Test(stack_samples, what_was_left_has_the_caller_of_another_sample)
+{
+    struct clp_sampled_stack stack = STACK({G, 4}, {F, 2});
+    struct fixture fixture;
+
+    begin(&fixture);
+    stack.left = 1;
+    clp_stack_samples_add(&fixture.samples, &stack, 100, CLP_SAMPLED_RUNS);
+    ADD(&fixture, 10, false, {G, 4}, {F, 1});
+    clp_stack_samples_add(&fixture.samples, &stack, 1000, CLP_SAMPLED_RUNS);
+    settle(&fixture);
+    expect_line(&fixture, G, 4, 1110, 0);
+    expect_line(&fixture, F, 2, 0, 1100);
+    cr_expect_eq(block_of(&fixture, G)->total, 1110);
+    cr_expect_eq(counts_of(&fixture, 0, NULL).ticks, 1110);
+    cr_expect_eq(calls_from(&fixture, 1), 1110);
+    cr_expect_eq(calls_from(&fixture, 2), 0);
+    cr_expect_eq(clp_calls_find(&fixture.engine.calls, clp_calls_root(&fixture.engine.calls, 0), 0, G)->counts.ticks, 0);
+    end(&fixture);
+}
+
+Test(stack_samples, where_no_sample_tells_the_caller_it_is_guessed)
+{
+    struct clp_sampled_stack stack = STACK({G, 4}, {F, 2});
+    struct fixture fixture;
+
+    begin(&fixture);
+    stack.left = 1;
+    clp_stack_samples_add(&fixture.samples, &stack, 100, CLP_SAMPLED_RUNS);
+    settle(&fixture);
+    cr_expect_eq(calls_from(&fixture, 2), 100);
+    end(&fixture);
+}
+
+Test(stack_samples, a_doubtful_caller_counts_if_it_is_one_already)
+{
+    struct clp_sampled_stack doubtful = STACK({G, 4}, {F, 2});
+    struct fixture fixture;
+
+    begin(&fixture);
+    doubtful.doubtful = true;
+    clp_stack_samples_add(&fixture.samples, &doubtful, 100, CLP_SAMPLED_RUNS);
+    ADD(&fixture, 10, false, {G, 4}, {F, 1});
+    clp_stack_samples_add(&fixture.samples, &doubtful, 1000, CLP_SAMPLED_RUNS);
+    settle(&fixture);
+    cr_expect_eq(calls_from(&fixture, 1), 1110);
+    cr_expect_eq(calls_from(&fixture, 2), 0);
+    ADD(&fixture, 5, false, {G, 4}, {F, 2});
+    ADD(&fixture, 20, false, {G, 4}, {F, 1});
+    clp_stack_samples_add(&fixture.samples, &doubtful, 2000, CLP_SAMPLED_RUNS);
+    settle(&fixture);
+    expect_line(&fixture, G, 4, 3135, 0);
+    cr_expect_eq(calls_from(&fixture, 1), 1130);
+    cr_expect_eq(calls_from(&fixture, 2), 2005);
     end(&fixture);
 }
 

@@ -325,13 +325,14 @@ static void take_file(struct clp_buf *bytes)
 /* Samples of the functions that `record` has added, in which they call each other. */
 static void sample(struct fixture *fixture, struct clp_stack_samples *samples)
 {
-    const struct clp_sampled_line stack[] = {{1, 1}, {0, 1}, {1, 2}, {0, 2}};
+    const struct clp_sampled_line lines[] = {{1, 1}, {0, 1}, {1, 2}, {0, 2}};
+    const struct clp_sampled_stack stack = {.lines = lines, .count = 4}, outer = {.lines = lines + 1, .count = 3};
 
     clp_stack_samples_init(samples, &fixture->engine);
     for (uint32_t i = 0; i < 2; i++)
         cr_assert_eq(clp_stack_samples_make(samples, i), CLP_OK);
-    clp_stack_samples_add(samples, stack, 4, 1000, CLP_SAMPLED_WAITS);
-    clp_stack_samples_add(samples, stack + 1, 3, 500, CLP_SAMPLED_RUNS);
+    clp_stack_samples_add(samples, &stack, 1000, CLP_SAMPLED_WAITS);
+    clp_stack_samples_add(samples, &outer, 500, CLP_SAMPLED_RUNS);
 }
 
 /* Samples that nobody has settled yet count as if somebody had. */
