@@ -243,6 +243,11 @@ void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_s
         call = add_call(samples, call, stack, at, weight);
 }
 
+bool clp_stack_samples_know(const struct clp_stack_samples *samples, uint32_t function)
+{
+    return samples->functions[function]->latest != NULL;
+}
+
 /* ---- settling ---- */
 
 static void settle_line(struct clp_block *block, uint32_t at, struct clp_line_samples *line)

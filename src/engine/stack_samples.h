@@ -108,6 +108,9 @@ enum clp_sampled_state {
 void clp_stack_samples_add(struct clp_stack_samples *samples, const struct clp_sampled_stack *stack, uint64_t weight,
                            enum clp_sampled_state state);
 
+/* Has a sample told for certain what called the function? */
+bool clp_stack_samples_know(const struct clp_stack_samples *samples, uint32_t function);
+
 /* Moves what has come together since the last time into the thread's blocks and into the tree of calls: self and nested
  * time, waiting, totals of functions, ticks of calls, and squares where blocks have CLP_PART_LIGHT. Where memory runs out
  * the rest stays for the next time. */

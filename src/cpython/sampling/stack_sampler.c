@@ -17,12 +17,15 @@
 #define MOST 1.5
 #define COSTED 16 /* samples, of which the cost is known together */
 #define TRIES 3
+/* For what has called a function: where another sample has told that, and where none has. */
+#define LOOKS 2
+#define FIRST_LOOKS 20
 #define NEARLY_ALL 0.9 /* of the time since the last sample */
 #define MOST_THREADS 10000 /* in the list, which may be damaged when it is read */
 
 struct clp_sampler_room {
     struct clp_stack_reader reader;
-    struct clp_sampled_line lines[CLP_STACK_MOST];
+    struct clp_sampled_line lines[CLP_STACK_MOST], again[CLP_STACK_MOST];
     struct clp_sampled_thread threads[CLP_SAMPLED_THREADS];
 };
 
@@ -42,17 +45,17 @@ static struct clp_sampled_thread *known_thread(struct clp_stack_sampler *sampler
     return known;
 }
 
-/* Finds the lines of selected functions on the stack that was read. A frame that does not fit is left out; then the result
- * is false. */
-static bool find_lines(struct clp_stack_sampler *sampler, struct clp_sampled_stack *found)
+/* Finds the lines of selected functions on the stack that was read, into `lines`. A frame that does not fit is left out; then
+ * the result is false. */
+static bool find_lines(struct clp_stack_sampler *sampler, struct clp_sampled_line *lines, struct clp_sampled_stack *found)
 {
     const struct clp_stack *stack = &sampler->room->reader.stack;
     bool fit = true;
 
-    *found = (struct clp_sampled_stack){.lines = sampler->room->lines};
+    *found = (struct clp_sampled_stack){.lines = lines};
     for (size_t i = 0; i < stack->count; i++) {
         enum clp_sampled_place place =
-            clp_sampled_codes_find(&sampler->codes, &stack->frames[i], &sampler->room->lines[found->count]);
+            clp_sampled_codes_find(&sampler->codes, &stack->frames[i], &lines[found->count]);
         found->doubtful |= place == CLP_SAMPLED_LINE && i == 0 && stack->doubtful;
         found->left += place == CLP_SAMPLED_LINE && i < stack->left;
         found->count += place == CLP_SAMPLED_LINE;
@@ -70,10 +73,29 @@ static bool read_lines(struct clp_stack_sampler *sampler, const struct clp_raw_t
     for (int tries = 0; tries < TRIES && !fit; tries++) {
         if (!clp_stack_reader_read(&sampler->room->reader, raw, hint))
             continue;
-        fit = find_lines(sampler, found);
+        fit = find_lines(sampler, sampler->room->lines, found);
         whole = true;
     }
     return whole;
+}
+
+/* Where the innermost function was left meanwhile, looks whether it runs again, and where that is certain takes what has
+ * called it now. A loop of short calls may be in step with what passes between the reads of one look, so that no sample
+ * would ever tell. */
+static void look_again(struct clp_stack_sampler *sampler, const struct clp_raw_thread *raw, struct clp_stack_hint *hint,
+                       struct clp_sampled_stack *found)
+{
+    struct clp_sampled_line *again = sampler->room->again;
+    struct clp_sampled_stack now;
+    bool known = found->count == 0 || clp_stack_samples_know(&sampler->samples, found->lines[0].function);
+
+    for (int i = 0; i < (known ? LOOKS : FIRST_LOOKS) && found->count != 0 && (found->left != 0 || found->doubtful); i++) {
+        if (!clp_stack_reader_read(&sampler->room->reader, raw, hint) || !find_lines(sampler, again, &now) ||
+            now.count == 0 || now.left != 0 || now.doubtful || again[0].function != found->lines[0].function)
+            continue;
+        again[0] = found->lines[0];
+        *found = now;
+    }
 }
 
 /* A thread that has the interpreter's lock runs. Another one runs C code if its processor time has gone on while its stack
@@ -103,6 +125,7 @@ static void sample_thread(struct clp_stack_sampler *sampler, const struct clp_ra
         sampler->dropped++;
         return;
     }
+    look_again(sampler, raw, &known->hint, &found);
     if (found.count != 0) {
         uint64_t weight = now - known->at;
         clp_stack_samples_add(&sampler->samples, &found, weight, state_of(sampler, raw, known, used, weight));
