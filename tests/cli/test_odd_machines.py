@@ -278,7 +278,7 @@ def test_without(what, options, file, more, program, tmp_path):
 USED = """
     access,faccessat2 clock_gettime close_range fallocate fchmod flock fsync ftruncate getcwd getegid geteuid getpid
     getrandom getrusage lseek madvise mremap munmap prlimit64 readlink rename rseq sched_yield set_robust_list statfs
-    statx sysinfo uname unlink
+    statx sysinfo tgkill uname unlink
 """.split()
 # What sandboxes refuse most; none of it is needed.
 UNUSED = """
