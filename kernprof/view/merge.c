@@ -86,6 +86,7 @@ static bool merge_file(struct merging *merging, const char *path)
 
     clp_profile_init(&one, merging->sum->mem);
     bool read = read_file(merging, path, &one), done = read || is_childs(merging, path);
+    merging->sum->left_out_count += read ? one.left_out_count : 1;
     if (read && !clp_dedupe_merge(&merging->once, merging->sum, &one, path)) {
         clp_console_complain(me, clp_buf_text(&merging->once.complaint));
         done = false;

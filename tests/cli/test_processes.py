@@ -612,6 +612,15 @@ def test_a_killed_family_is_compared_as_a_whole(killed, tmp_path):
     assert line["measures"]["hits"]["before"] <= 1_000_000
 
 
+def test_a_limit_does_not_pass_a_killed_family_of_which_a_file_is_lost(killed, tmp_path):
+    first, others, _ = killed
+    words = ["diff", "--fail-on", "hits>+10%", first.name, first.name]
+    assert run_viewer(words, tmp_path).code == 0
+    os.truncate(others[0], 5000)
+    assert run_viewer(words, tmp_path).code == 1
+    assert run_viewer(["diff", first.name, first.name], tmp_path).code == 0
+
+
 def test_the_next_run_says_how_a_killed_family_is_joined(killed, tmp_path):
     first, others, done = killed
     (tmp_path / "again.py").write_text(WORK + "work(1)\n")

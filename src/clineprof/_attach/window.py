@@ -425,8 +425,8 @@ def _stacks():
         names.update((thread.ident, thread.name) for thread in threading.enumerate())
     # All doors lead to the main thread. gevent gives threads other numbers. No variable here may hold this frame, which
     # would keep the program's frames until the next collection.
-    main = [thread for thread, frame in sys._current_frames().items() if frame.f_code is _stacks.__code__]
-    names.setdefault(main[0], "MainThread")
+    for main in [thread for thread, frame in sys._current_frames().items() if frame.f_code is _stacks.__code__]:
+        names.setdefault(main, "MainThread")
     return [[names.get(thread, "thread %d" % thread),
              [[frame.f_code.co_filename, frame.f_lineno, _name_of(frame.f_code)] for frame in frames]]
             for thread, frames in loaded.stacks()]  # fmt: skip
